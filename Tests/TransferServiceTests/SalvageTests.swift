@@ -1,4 +1,5 @@
 import BlobStore
+import Ledger
 import SimulatedStores
 import Testing
 import TransferModel
@@ -28,13 +29,13 @@ import TransferModel
     try put(5, BlobKey(Self.task, .draft, stamp))
     try put(7, BlobKey(Self.other, .draft, stamp))
     var salvage = Salvage(blobs, as: Self.stamp)
-    #expect(await salvage.takeOver(Self.task, at: point)?.partial.offset == 5)
+    #expect(try await salvage.takeOver(Self.task, at: point)?.partial.offset == 5)
     let kept = BlobKey(Self.task, .partial, Self.stamp)
     #expect(blobs.size(of: kept) == 5 && blobs.size(of: BlobKey(Self.other, .draft, stamp)) == 7)
     // The next start finds the same, though the row was not written.
     var again = Salvage(blobs, as: Self.stamp)
     for _ in 0..<2 {
-      let found = await again.takeOver(Self.task, at: point)
+      let found = try await again.takeOver(Self.task, at: point)
       #expect(found?.partial.offset == 5 && found?.key == kept)
     }
   }
@@ -45,7 +46,7 @@ import TransferModel
     try put(4, BlobKey(Self.task, .draft, BlobStamp(epoch: 4, attempt: 9)))
     try put(6, BlobKey(Self.task, .draft, BlobStamp(epoch: 5)))
     var salvage = Salvage(blobs, as: Self.stamp)
-    #expect(await salvage.takeOver(Self.task, at: point)?.partial.offset == 6)
+    #expect(try await salvage.takeOver(Self.task, at: point)?.partial.offset == 6)
     #expect(blobs.size(of: BlobKey(Self.task, .partial, Self.stamp)) == 6)
   }
 
@@ -54,15 +55,15 @@ import TransferModel
     let point = Self.point(Self.task, BlobStamp(epoch: 3))
     try put(5, point.key)
     var salvage = Salvage(blobs, as: BlobStamp(epoch: 4))
-    let found = await salvage.takeOver(Self.task, at: point)
+    let found = try await salvage.takeOver(Self.task, at: point)
     let kept = try #require(found)
     #expect(kept.blob == BlobStamp(epoch: 4) && kept.partial.offset == 5 && blobs.list(.tasks) == [kept.key])
     let late = BlobKey(Self.task, .draft, BlobStamp(epoch: 3, attempt: 1))
     #expect(throws: BlobError.self) { try blobs.take(kept.key, as: late, size: 5) }
-    #expect(await salvage.takeOver(Self.task, at: point) == kept, "asked again")
+    #expect(try await salvage.takeOver(Self.task, at: point) == kept, "asked again")
     // Its row was not written before the next owner came.
     var next = Salvage(blobs, as: BlobStamp(epoch: 5))
-    #expect(await next.takeOver(Self.task, at: point)?.partial.offset == 5)
+    #expect(try await next.takeOver(Self.task, at: point)?.partial.offset == 5)
     #expect(blobs.list(.tasks) == [BlobKey(Self.task, .partial, BlobStamp(epoch: 5))])
   }
 
@@ -71,16 +72,36 @@ import TransferModel
     let later = BlobKey(Self.task, .draft, BlobStamp(epoch: 10))
     try put(5, later)
     var salvage = Salvage(blobs, as: Self.stamp)
-    #expect(await salvage.takeOver(Self.task, at: Self.point(Self.task, BlobStamp(epoch: 3))) == nil)
+    #expect(try await salvage.takeOver(Self.task, at: Self.point(Self.task, BlobStamp(epoch: 3))) == nil)
     #expect(blobs.list(.tasks) == [later] && blobs.size(of: later) == 5)
   }
 
   @Test func whereNothingIsLeftItBeginsAnew() async throws {
     var salvage = Salvage(blobs, as: Self.stamp)
-    #expect(await salvage.takeOver(Self.task, at: Self.point(Self.task, nil)) == nil)
+    #expect(try await salvage.takeOver(Self.task, at: Self.point(Self.task, nil)) == nil)
     try put(0, BlobKey(Self.task, .draft, nil))
-    #expect(await salvage.takeOver(Self.task, at: Self.point(Self.task, nil)) == nil)
+    #expect(try await salvage.takeOver(Self.task, at: Self.point(Self.task, nil)) == nil)
     #expect(blobs.list(.tasks).isEmpty, "an empty file would stay behind when the task has ended")
+  }
+
+  /// The error is thrown, nothing is deleted, and a second attempt succeeds.
+  @Test(
+    arguments: [SlowBlobs.Call.size, .move, .list],
+    [point(task, BlobStamp(epoch: 3)), point(other, nil, offset: 5)])
+  func storeThatFailsForAWhileLosesNoBytes(_ call: SlowBlobs.Call, _ point: DownloadPoint) async throws {
+    let draft = BlobKey(Self.task, .draft, BlobStamp(epoch: 4, attempt: 1))
+    try put(5, draft)
+    try put(3, BlobKey(Self.task, .partial, BlobStamp(epoch: 2)))
+    let (before, failing) = (Set(blobs.list(.tasks)), SlowBlobs(blobs) { $0.answer() })
+    var salvage = Salvage(failing, as: Self.stamp)
+    failing.refuse(call)
+    await #expect(throws: StoreError.self) { try await salvage.takeOver(Self.task, at: point) }
+    #expect(blobs.list(.tasks).compactMap { blobs.size(of: $0) }.sorted() == [3, 5])
+    if call != .size { #expect(Set(blobs.list(.tasks)) == before) }
+    failing.refuse()
+    let kept = try await salvage.takeOver(Self.task, at: point)
+    #expect(kept?.partial.offset == (point.source == Self.task ? 5 : nil))
+    #expect(blobs.list(.tasks) == [kept?.key ?? point.key] && blobs.size(of: kept?.key ?? point.key) == 5)
   }
 
   @Test func whatWasTakenOfAnotherIsGivenBack() async throws {
@@ -88,14 +109,14 @@ import TransferModel
     let draft = BlobKey(Self.task, .draft, BlobStamp(epoch: 3))
     try put(4, draft)
     var salvage = Salvage(blobs, as: Self.stamp)
-    _ = await salvage.takeOver(Self.task, at: point)
+    _ = try await salvage.takeOver(Self.task, at: point)
     #expect(blobs.list(.tasks).isEmpty, "there were fewer bytes than the other task had")
     try put(5, draft)
-    _ = await salvage.takeOver(Self.task, at: point)
+    _ = try await salvage.takeOver(Self.task, at: point)
     #expect(blobs.list(.tasks) == [point.key])
     // Nobody has taken it.
     try put(8, draft)
-    _ = await salvage.takeOver(Self.task, at: point)
+    _ = try await salvage.takeOver(Self.task, at: point)
     #expect(blobs.size(of: point.key) == 5 && blobs.list(.tasks) == [point.key])
   }
 
@@ -113,7 +134,7 @@ import TransferModel
       try put(1, BlobKey(Self.task, .partial, BlobStamp(epoch: epoch)))
     }
     var salvage = Salvage(blobs, as: Self.stamp)
-    let kept = await salvage.takeOver(Self.task, at: point)
+    let kept = try await salvage.takeOver(Self.task, at: point)
     #expect((kept != nil) == (point?.source == Self.task))
     #expect(Set(blobs.list(.tasks)) == Set(others + [kept?.key].compactMap(\.self)))
   }

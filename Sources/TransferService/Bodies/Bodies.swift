@@ -87,15 +87,15 @@ struct Bodies: Sendable {
     guard let body = task.body, try await isKept(body, of: task) else {
       throw .bodyNotFound(absence(of: task))
     }
+    let hasFile: Bool
     do throws(StoreError) {
       if let bytes = try await store.smallBody(of: id) { return .small(bytes, task) }
-      if try await store.hasBodyFile(id), let reader = await reader(of: task) {
-        return .file(task) { [room] in BodyStream(reader, range: $0, pool: room.pool) }
-      }
+      hasFile = try await store.hasBodyFile(id)
     } catch {
       throw .store(error)
     }
-    throw .bodyNotFound(absence(of: task))
+    guard hasFile, let reader = try await reader(of: task) else { throw .bodyNotFound(absence(of: task)) }
+    return .file(task) { [room] in BodyStream(reader, range: $0, pool: room.pool) }
   }
 
   /// Why a finished task has no body.
@@ -106,12 +106,15 @@ struct Bodies: Sendable {
       hasSessionEnded: session?.type == .ephemeral && session?.state == .invalid, now: now)
   }
 
-  func reader(of task: TransferTask) async -> (any BlobReader)? {
+  /// A reader of a finished task's body; nil if the body does not exist.
+  func reader(of task: TransferTask) async throws(ServiceError) -> (any BlobReader)? {
     let blobs = blobs(of: task.sessionID)
-    return try? await blobAnswer { blobs.open(task.bodyKey, $0) }
+    do throws(BlobError) { return try await blobAnswerIfAny { blobs.open(task.bodyKey, $0) } } catch {
+      throw .blob(error)
+    }
   }
 
-  /// The bytes of a finished task's small body; nil if it has none, or none any more. Call it where waiting for the disk is allowed.
+  /// The bytes of a finished task's small body; nil if it has none, or it was deleted.
   func small(of task: TransferTask) async throws(ServiceError) -> [UInt8]? {
     do throws(ServiceError) {
       switch try await storedBody(of: task) {
@@ -119,7 +122,10 @@ struct Bodies: Sendable {
       case .file(let task, _):
         // A body that was put together from parts is a file, also if it is small.
         guard let size = task.body?.size, size <= Int64(smallBodyLimit) else { return nil }
-        return try? await reader(of: task)?.bytes(at: 0, count: Int(size), on: room.pool)
+        guard let reader = try await reader(of: task) else { return nil }
+        do throws(BlobError) { return try await reader.bytes(at: 0, count: Int(size), on: room.pool) } catch {
+          throw .blob(error)
+        }
       case .live: return nil
       }
     } catch {

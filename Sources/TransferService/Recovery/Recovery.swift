@@ -81,18 +81,18 @@ struct Recovery: Sendable {
       guard let final = page.last else { return interrupted }
       last = final
       for task in page where shards.contains(task.sessionID.shard) {
-        interrupted += await recover(task, &salvage) ? 1 : 0
+        interrupted += try await recover(task, &salvage) ? 1 : 0
       }
     }
   }
 
   /// - Returns: whether it has ended with its process.
-  private func recover(_ known: TransferTask, _ salvage: inout Salvage) async -> Bool {
+  private func recover(_ known: TransferTask, _ salvage: inout Salvage) async throws(StoreError) -> Bool {
     // What belongs to a session that cannot be read waits with it.
     guard store.unreadable.row(.session, known.sessionID) == nil else { return false }
     var task = known
     if room.background?.has(task.sessionID) != true {
-      task.partial = await partial(of: task, &salvage)
+      task.partial = try await partial(of: task, &salvage)
     }
     let (recovered, isAhead) = (task, task.partial != known.partial)
     room.directory[task.id] = task.sessionID
@@ -103,12 +103,12 @@ struct Recovery: Sendable {
   }
 
   /// What a download had got: it can go on from there.
-  private func partial(of task: TransferTask, _ salvage: inout Salvage) async -> ResumePoint? {
+  private func partial(
+    of task: TransferTask, _ salvage: inout Salvage
+  ) async throws(StoreError) -> ResumePoint? {
     if task.partial?.upload != nil { return task.partial }
-    return await salvage.takeOver(task.id, at: task.partial?.download, given: task.resumePoint?.download).map
-    {
-      .download($0)
-    }
+    let given = task.resumePoint?.download
+    return try await salvage.takeOver(task.id, at: task.partial?.download, given: given).map { .download($0) }
   }
 
   /// A delegate that was asked about a begin date is not asked again: suspended tasks begin when they are resumed.
