@@ -137,8 +137,11 @@ let package = Package(
         "TransferModel", "EventLoop", "CLinux", .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: optimized),
     .target(
-      name: "Records", dependencies: ["JSON", "Addresses", "HTTPFields", "TransferModel", "HTTPCookies"],
-      swiftSettings: optimizedSafe),
+      name: "Records",
+      dependencies: [
+        "Limits", "JSON", "Addresses", "HTTPFields", "TransferModel", "HTTPCookies", "ContentCoding",
+        "KeyDerivation", "COpenSSL", .product(name: "Crypto", package: "swift-crypto"),
+      ], swiftSettings: optimizedSafe),
     .target(
       name: "Ledger", dependencies: ["TransferModel", "HTTPCookies", "Records"],
       swiftSettings: optimizedSafe),
@@ -146,8 +149,7 @@ let package = Package(
       name: "SQLiteLedger",
       dependencies: [
         "TransferModel", "HTTPCookies", "JSON", "Records", "Ledger", "EventLoop", "Processes",
-        "ContentCoding",
-        "KeyDerivation", "COpenSSL",
+        "KeyDerivation",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "GRDB", package: "GRDB.swift"),
@@ -230,7 +232,8 @@ let package = Package(
         "HTTPServer",
         "JSON",
         "Ledger", "Cluster",
-        "MemoryLedger", "Processes", "SQLiteLedger", "TransferAPI", "TransferEngine", "TransferModel",
+        "MemoryLedger", "Processes", "Records", "SQLiteLedger", "TransferAPI", "TransferEngine",
+        "TransferModel",
         "TransferService", "Webhooks",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -286,7 +289,10 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ),
   (
     "Records",
-    ["Addresses", "HTTPFields", "TransferModel", "HTTPCookies", "JSON"]
+    [
+      "Addresses", "HTTPFields", "TransferModel", "HTTPCookies", "JSON",
+      .product(name: "Crypto", package: "swift-crypto"),
+    ]
   ),
   ("Ledger", ["TestSupport"]),
   (
@@ -325,7 +331,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
     "TransferService",
     [
       "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferCore", "Records", "Ledger", "Cluster",
-      "KeyDerivation", "SQLiteLedger",
+      "SQLiteLedger",
       "MemoryLedger",
       "SimulatedStores", "BlobStore", "EngineAPI", "TransferEngine",
       "HTTPCookies", "EventLoop", "Processes", "JSON", "TestSupport",
@@ -339,7 +345,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferAPI",
     [
-      "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferCore", "TransferService", "Ledger",
+      "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferCore", "TransferService", "Records",
+      "Ledger",
       "MemoryLedger",
       "SQLiteLedger",
       "BlobStore", "EngineAPI", "TransferEngine", "HTTPServer", "ContentCoding", "EventLoop", "JSON",
@@ -376,8 +383,8 @@ package.targets += [
   .target(
     name: "Simulation",
     dependencies: [
-      "HTTPFields", "TransferModel", "TransferCore", "Ledger", "MemoryLedger", "SimulatedStores", "BlobStore",
-      "EngineAPI", "Cluster", "TransferService", "HTTPCache", "HTTPServer", "LifeCycle",
+      "HTTPFields", "TransferModel", "TransferCore", "Records", "Ledger", "MemoryLedger", "SimulatedStores",
+      "BlobStore", "EngineAPI", "Cluster", "TransferService", "HTTPCache", "HTTPServer", "LifeCycle",
       "EventLoop", "JSON",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
@@ -398,7 +405,7 @@ package.targets += [
   .target(
     name: "TestSupport",
     dependencies: [
-      "EventLoop", "JSON", "Ledger", "LifeCycle", "Processes", "SQLiteLedger", "TransferModel",
+      "EventLoop", "JSON", "Ledger", "LifeCycle", "Processes", "Records", "SQLiteLedger", "TransferModel",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "GRDB", package: "GRDB.swift"),
     ], path: "Tests/TestSupport", swiftSettings: language),
   .testTarget(

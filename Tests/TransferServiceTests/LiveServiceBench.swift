@@ -64,7 +64,7 @@ final class LiveServiceBench: Sendable {
     service = TransferService(
       store: WatchedStore(store, moments), engine: engine,
       background: BackgroundCarrier(doorbell: DoorbellPull(path: directory + "/no-bell")), relay: relay,
-      hub: hub, blobs: blobs, resumeSealer: ResumeDataSealer(secrets: secrets),
+      hub: hub, blobs: blobs, box: SecretBox(secrets: secrets),
       answerTagger: AnswerTagger(secrets: secrets), pool: WorkerPool(name: "test-read", threads: 1), now: now,
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     _ = try await service.recover()
