@@ -27,6 +27,7 @@ package func blobAnswerIfAny<Value: Sendable>(
 extension BlobStore {
   /// Deletes blobs and returns when that is done. A blob that cannot be deleted stays for the next sweep.
   package func delete(_ keys: [BlobKey], on pool: WorkerPool) async {
+    guard !keys.isEmpty else { return }
     await withCheckedContinuation { continuation in
       pool.submit { self.startDeleting(keys) { continuation.resume() } }
     }

@@ -17,11 +17,14 @@ final class FileReader: BlobReader {
     var offset: Int64 = -1
     var bytes: [UInt8] = []
 
-    func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int> {
+    /// The bytes are freed once they are read to their end.
+    mutating func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int> {
       guard offset >= self.offset, offset < self.offset + Int64(bytes.count) else { return .notCached }
       let found = bytes[Int(offset - self.offset)...].prefix(buffer.count)
       buffer.copyBytes(from: found)
-      return .bytes(found.count)
+      let count = found.count
+      if offset + Int64(count) == self.offset + Int64(bytes.count) { bytes = [] }
+      return .bytes(count)
     }
   }
 
@@ -46,6 +49,7 @@ final class FileReader: BlobReader {
     let result = Result { () throws(BlobError) in try bytes(at: offset, maximum: count) }
     switch result {
     case .success(let bytes):
+      failedOffset.store(-1, ordering: .releasing)
       window.withLock { window in
         window = Window(offset: offset, bytes: window.offset == offset ? bytes : [])
       }

@@ -7,6 +7,8 @@ package final class PrefetchingReader: Sendable {
   private struct State {
     var isFetching = false
     var isClosed = false
+    /// Called when the fetch in flight completes.
+    var ready: (@Sendable () -> Void)?
   }
   /// Bytes per fetch.
   private static let fetched: Int64 = 1 << 20
@@ -20,15 +22,15 @@ package final class PrefetchingReader: Sendable {
     self.pool = pool
   }
 
-  /// Fills the buffer from `offset` on, as far as the bytes are in memory.
+  /// Fills the buffer from `offset` on, as far as the bytes are in memory; `failed` once the reader is closed.
   /// - Parameters:
   ///   - end: no bytes are fetched from here on.
-  ///   - ready: called from any thread, if the result is `notCached`, when it is time to read again.
+  ///   - ready: called from any thread, if the result is `notCached`, when it is time to read again. It replaces that of an earlier call.
   package func read(
     at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, upTo end: Int64,
     _ ready: (@Sendable () -> Void)?
   ) -> BlobRead<Int> {
-    guard !state.withLock({ $0.isFetching }) else { return .notCached }
+    if let pending = pending(ready) { return pending ? .notCached : .failed }
     let outcome = reader.read(at: offset, into: buffer)
     if outcome == .notCached { fetch(at: offset, upTo: end, ready) }
     return outcome
@@ -38,7 +40,7 @@ package final class PrefetchingReader: Sendable {
   package func read(
     at offset: Int64, maximum: Int, upTo end: Int64, _ ready: (@Sendable () -> Void)?
   ) -> BlobRead<[UInt8]> {
-    guard !state.withLock({ $0.isFetching }) else { return .notCached }
+    if let pending = pending(ready) { return pending ? .notCached : .failed }
     let outcome = reader.read(at: offset, maximum: maximum)
     if outcome == .notCached { fetch(at: offset, upTo: end, ready) }
     return outcome
@@ -50,16 +52,25 @@ package final class PrefetchingReader: Sendable {
     reader.cancel()
   }
 
-  private func fetch(at offset: Int64, upTo end: Int64, _ ready: (@Sendable () -> Void)?) {
-    let mayFetch = state.withLock { state in
-      if !state.isClosed { state.isFetching = true }
-      return !state.isClosed
+  /// Whether a fetch is in flight; nil if the reader can be read.
+  private func pending(_ ready: (@Sendable () -> Void)?) -> Bool? {
+    state.withLock { state in
+      guard !state.isClosed else { return false }
+      guard state.isFetching else { return nil }
+      state.ready = ready ?? state.ready
+      return true
     }
-    guard mayFetch else { return }
+  }
+
+  private func fetch(at offset: Int64, upTo end: Int64, _ ready: (@Sendable () -> Void)?) {
+    state.withLock { state in (state.isFetching, state.ready) = (true, ready) }
     pool.submit { [self] in
       guard !state.withLock({ $0.isClosed }) else { return }
       reader.fetch(at: offset, count: Int(min(end - offset, Self.fetched))) { [self] _ in
-        state.withLock { $0.isFetching = false }
+        let ready = state.withLock { state in
+          defer { (state.isFetching, state.ready) = (false, nil) }
+          return state.ready
+        }
         ready?()
       }
       // `close` may have come before the fetch was in flight.

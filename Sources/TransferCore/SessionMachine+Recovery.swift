@@ -36,6 +36,10 @@ extension SessionMachine {
         }
       }
     case .recoveredAll:
+      for id in interrupted {
+        change(id) { machine, session in machine.recover(session, at: now, into: &turn) }
+      }
+      interrupted = []
       endIfDone(at: now, into: &turn)
       finishEvents(at: now, into: &turn)
     default: assertionFailure("no input of a recovery")
@@ -46,7 +50,8 @@ extension SessionMachine {
     tally.recover()
     guard turn.isCarriedElsewhere else {
       tasks.insert(TaskMachine(task, at: .idle(goesOn: task.place.goesOn)))
-      return change(task.id) { machine, session in machine.recover(session, at: now, into: &turn) }
+      if task.state == .suspended { change(task.id) { _, _ in } } else { interrupted.append(task.id) }
+      return
     }
     // Another process may have the task. Until that is found out it is taken for one that was handed over, since that must not happen
     // twice. Its phase is as it was told last; what has changed since then is told by news.

@@ -22,6 +22,8 @@ package struct SessionMachine: Sendable {
   private var changed: [TaskID] = []
   /// Whether recovery has ended. A new session has none to wait for.
   private var isRecovered = false
+  /// Recovered tasks that were running or being cancelled.
+  var interrupted: [TaskID] = []
   /// Of the input that is being handled.
   private var evictions: [Eviction] = []
 

@@ -102,7 +102,7 @@ package final class TransferService: Sendable {
     news = NewsReader(room: room, spawn: spawn, logger: logger)
     sweeper = Sweeper(room: room, blobs: blobs, now: now, logger: logger)
     shards = LocalShards(
-      sessions: sessions, recovery: Recovery(sessions: sessions, news: news, blobs: blobs))
+      sessions: sessions, recovery: Recovery(sessions: sessions, news: news, blobs: blobs, logger: logger))
     pruner = Pruner(bodies: bodies, sweeper: sweeper)
     idempotency = IdempotencyKeys(store: store, now: now)
     probes = Probes { url, timeout in try await engine.reach(url, timeout: timeout) }
@@ -239,8 +239,7 @@ package final class TransferService: Sendable {
     guard !id.isShared else { throw .sharedSession }
     let session = try sessions.session(id)
     guard session.state == .invalid else { throw .sessionNotInvalid }
-    let found: [BlobKey]
-    do throws(StoreError) { found = try await bodies.keys(of: id) } catch { throw .store(error) }
+    let found = try await bodies.keys(of: id)
     let blobs = bodies.blobs(of: id)
     let rows = try await news.rows(of: id)
     try await sessions.delete(session, andNews: rows)

@@ -80,7 +80,7 @@ import TransferModel
     let outcome = try await end(of: job) { waiting in
       if waiting.call == .take { waiting.fail(BlobError(.refused, "no network")) } else { waiting.answer() }
     }
-    #expect(outcome.error?.name == "cannotOpenFile" && outcome.partial == .download(point))
+    #expect(outcome.error?.name == "resourceUnavailable" && outcome.partial == .download(point))
     #expect(memory.list(.tasks) == [point.key] && origin.requests.isEmpty)
   }
 

@@ -38,7 +38,7 @@ import TransferModel
     let engine: TransferEngine
 
     init(_ address: String, on database: SimulatedDatabase) throws {
-      let blobs = DirectoryBlobs(bodies: "/nowhere/bodies", files: "/nowhere/files")
+      let blobs = MemoryBlobs()
       let pool = WorkerPool(name: "test-pool", threads: 1)
       let relay = FactRelay()
       let keys = [SymmetricKey(size: .bits256)]

@@ -113,7 +113,9 @@ final class TransferFiles {
       context.leaveQueue(transfer.task)
       return .finish(
         TransferError(
-          .cannotOpenFile, "the earlier part of the download cannot be opened: \(refusal.message)",
+          // Both are worth another attempt, in which the bytes may be there.
+          refusal.isFull ? .cannotWriteToFile : .resourceUnavailable,
+          "the earlier part of the download cannot be opened: \(refusal.message)",
           failingURL: transfer.request.url, underlying: refusal.underlying))
     }
     if let body = transfer.request.body, body.isInFile {
@@ -190,7 +192,16 @@ final class TransferFiles {
     transfer.machine.claim.letGo()
     let (task, draft, bodies) = (transfer.task, transfer.key(.draft), transfer.session.bodies)
     context.settings.pool.submit { [mailbox = context.mailbox] in
-      let done: BlobDone<Void> = { _ in mailbox.post(.goOn(task) { _ in .conclude }) }
+      let done: BlobDone<Void> = { result in
+        mailbox.post(
+          .goOn(task) { transfer in
+            if case .failure = result {
+              transfer.outcome?.partial = nil
+              transfer.outcome?.error?.resumeDataAvailable = false
+            }
+            return .conclude
+          })
+      }
       switch files {
       case .nothing: done(.success(()))
       case .drop: bodies.delete(draft, done)

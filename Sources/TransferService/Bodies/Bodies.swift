@@ -116,12 +116,12 @@ struct Bodies: Sendable {
 
   /// The bytes of a finished task's small body; nil if it has none, or it was deleted.
   func small(of task: TransferTask) async throws(ServiceError) -> [UInt8]? {
+    guard let size = task.body?.size, size <= Int64(smallBodyLimit) else { return nil }
     do throws(ServiceError) {
       switch try await storedBody(of: task) {
       case .small(let bytes, _): return bytes
       case .file(let task, _):
         // A body that was put together from parts is a file, also if it is small.
-        guard let size = task.body?.size, size <= Int64(smallBodyLimit) else { return nil }
         guard let reader = try await reader(of: task) else { return nil }
         do throws(BlobError) { return try await reader.bytes(at: 0, count: Int(size), on: room.pool) } catch {
           throw .blob(error)
@@ -158,13 +158,21 @@ struct Bodies: Sendable {
     room.engine.bodies(of: id, room.session(id)?.type ?? .default)
   }
 
-  /// What a session's tasks left, but for what is in their rows. Looks through all that is kept.
-  func keys(of session: SessionID) async throws(StoreError) -> [BlobKey] {
-    let bodies = try await store.bodyFiles(of: session)
+  /// The keys of all files that a session's tasks left. Lists all files.
+  func keys(of session: SessionID) async throws(ServiceError) -> [BlobKey] {
     let blobs = blobs(of: session)
-    // If listing fails, the files are left to the sweep.
-    let found = try? await blobs.keys(.tasks, on: room.pool) { $0.part == .partial || $0.part == .request }
-    var rest = Set(bodies + (found ?? []).compactMap(\.task)).sorted()[...]
+    let found: [BlobKey]
+    do throws(BlobError) {
+      found = try await blobs.keys(.tasks, on: room.pool) { $0.part == .partial || $0.part == .request }
+    } catch { throw .blob(error) }
+    do throws(StoreError) { return try await keys(of: session, withFiles: found.compactMap(\.task)) } catch {
+      throw .store(error)
+    }
+  }
+
+  private func keys(of session: SessionID, withFiles found: [TaskID]) async throws(StoreError) -> [BlobKey] {
+    let bodies = try await store.bodyFiles(of: session)
+    var rest = Set(bodies + found).sorted()[...]
     var keys: [BlobKey] = []
     while !rest.isEmpty {
       let tasks = try await store.tasks(Array(rest.prefix(500)))

@@ -1,31 +1,36 @@
 internal import BlobStore
-internal import Ledger
+internal import Logging
 internal import TransferModel
 
-/// What earlier processes had got of downloads, and the next attempt goes on from. If the store fails a call, nothing is deleted and the error
-/// is thrown: try again later.
+/// The partial files of downloads that earlier processes left, and from which the next attempts resume.
 struct Salvage {
   private let blobs: any BlobStore
   private let stamp: BlobStamp
+  private let logger: Logger
   /// Unfinished files by task; listed on first use.
   private var unfinished: [TaskID: [BlobKey]]?
 
   /// - Parameter stamp: of the new owner: what it keeps stays under that.
-  init(_ blobs: any BlobStore, as stamp: BlobStamp) {
+  init(_ blobs: any BlobStore, as stamp: BlobStamp, _ logger: Logger) {
     self.blobs = blobs
     self.stamp = stamp
+    self.logger = logger
   }
 
   /// Keeps the file from which a task resumes and deletes its other unfinished files. Earlier owners died before a row referred to those,
-  /// so the task's end would not delete them.
+  /// so the task's end would not delete them. If the store fails a call, nothing is deleted: the task keeps its point, and starts from its
+  /// beginning if the bytes are not there.
   /// - Parameters:
   ///   - point: the download point in the task's row, of this task or of an earlier one; nil if the row has none.
   ///   - given: the resume point that the task was created with; used if `point` is nil.
   mutating func takeOver(_ task: TaskID, at point: DownloadPoint?, given: DownloadPoint? = nil)
-    async throws(StoreError) -> DownloadPoint?
+    async -> DownloadPoint?
   {
     do throws(BlobError) { return try await files(of: task, at: point, given) } catch {
-      throw .unavailable("the unfinished files of \(task) cannot be taken over: \(error.message)")
+      logger.error(
+        "cannot take over the partial files of a task; it may start from its beginning",
+        metadata: ["task": "\(task)", "reason": "\(error.message)"])
+      return point?.source == task ? point : nil
     }
   }
 
@@ -47,7 +52,11 @@ struct Salvage {
     var kept = point
     // An earlier owner that wakes late takes nothing that is a later one's.
     kept.blob = stamp
-    if try await !move(point.key.part(.draft), to: kept.key) { try await move(point.key, to: kept.key) }
+    // A repeated recovery must not replace what the first one has moved.
+    let moved = kept.key == point.key ? nil : try await size(of: kept.key)
+    if moved == nil, try await !move(point.key.part(.draft), to: kept.key) {
+      try await move(point.key, to: kept.key)
+    }
     var size = try await size(of: kept.key)
     if size == nil, let left = try await unfinished(of: point.source).max(by: Self.isEarlier) {
       // It went on under another stamp, and its row does not say so yet.

@@ -53,7 +53,7 @@ extension BackgroundWorker {
         }
         continue
       }
-      guard let kept = try await inheritance.take(stored) else { continue }
+      guard let kept = await inheritance.take(stored) else { continue }
       recovered.append(.recovered(task, in: session, kept, hasCrashed: hasCrashed))
     }
     refused.withLock { for task in inheritance.refused { $0.refuse(DocumentSubject(task)) } }
@@ -77,13 +77,13 @@ private struct Inheritance {
   private(set) var refused: [TaskID] = []
 
   init(_ blobs: any BlobStore, as stamp: BlobStamp, _ logger: Logger) {
-    salvage = Salvage(blobs, as: stamp)
+    salvage = Salvage(blobs, as: stamp, logger)
     self.logger = logger
   }
 
   /// nil where another version wrote it: the row stays, and the task waits for a process that can read it. To begin it anew might
   /// send it twice.
-  mutating func take(_ stored: StoredWork) async throws(StoreError) -> WorkState? {
+  mutating func take(_ stored: StoredWork) async -> WorkState? {
     var kept: WorkState
     do throws(RecordFault) {
       kept = try WorkerDocument.decode(WorkState.self, stored.document)
@@ -94,17 +94,15 @@ private struct Inheritance {
         metadata: ["task": "\(stored.task)", "reason": "\(error)"])
       return nil
     }
-    kept.partial = try await partial(kept.partial, of: stored.task)
+    kept.partial = await partial(kept.partial, of: stored.task)
     return kept
   }
 
   /// What is on the disk of what a task was to go on from. The bytes of another download are given back.
-  private mutating func partial(
-    _ point: ResumePoint?, of task: TaskID
-  ) async throws(StoreError) -> ResumePoint? {
+  private mutating func partial(_ point: ResumePoint?, of task: TaskID) async -> ResumePoint? {
     if point?.upload != nil { return point }
     let download = point?.download
-    let kept = try await salvage.takeOver(task, at: download)
+    let kept = await salvage.takeOver(task, at: download)
     return download?.source == task ? kept.map { .download($0) } : point
   }
 }
