@@ -60,6 +60,8 @@ let package = Package(
       name: "TransferModel", dependencies: ["Limits", "JSON", "Addresses", "HTTPFields"],
       swiftSettings: optimizedSafe),
     .target(
+      name: "HTTPDates", dependencies: ["HTTPFields", "TransferModel"], swiftSettings: optimizedSafe),
+    .target(
       name: "FerrySettings",
       dependencies: [
         "Limits", "Addresses", "TransferModel", "JSON",
@@ -122,13 +124,14 @@ let package = Package(
     .target(
       name: "TransferCore",
       dependencies: [
-        "HTTPFields", "TransferModel", .product(name: "HeapModule", package: "swift-collections"),
+        "HTTPFields", "TransferModel", "HTTPDates",
+        .product(name: "HeapModule", package: "swift-collections"),
       ],
       swiftSettings: optimizedSafe),
     .target(
       name: "HTTPCache",
       dependencies: [
-        "Limits", "HTTPFields", "TransferModel", "JSON", "EventLoop",
+        "Limits", "HTTPFields", "TransferModel", "HTTPDates", "JSON", "EventLoop",
         .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: optimized),
     .target(
@@ -204,9 +207,8 @@ let package = Package(
     .target(
       name: "Webhooks",
       dependencies: [
-        "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferService", "TransferEngine", "Curl",
-        "EventLoop",
-        "JSON",
+        "Limits", "Addresses", "HTTPFields", "TransferModel", "HTTPDates", "TransferService",
+        "TransferEngine", "Curl", "EventLoop", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: language),
@@ -252,6 +254,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ("Addresses", ["TestSupport"]),
   ("HTTPFields", ["JSON"]),
   ("TransferModel", ["HTTPFields", "JSON", "TestSupport"]),
+  ("HTTPDates", ["TransferModel", "TestSupport"]),
   ("LifeCycle", ["TransferModel", "TestSupport"]),
   (
     "Simulation",
@@ -269,7 +272,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "HTTPCache",
     [
-      "Limits", "HTTPFields", "TransferModel", "JSON", "EventLoop", "TestSupport",
+      "Limits", "HTTPFields", "TransferModel", "HTTPDates", "JSON", "EventLoop", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
@@ -340,7 +343,10 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ),
   (
     "Webhooks",
-    ["Addresses", "TransferModel", "Curl", "TestSupport", .product(name: "Crypto", package: "swift-crypto")]
+    [
+      "Addresses", "TransferModel", "HTTPDates", "Curl", "TestSupport",
+      .product(name: "Crypto", package: "swift-crypto"),
+    ]
   ),
   (
     "TransferAPI",
@@ -399,8 +405,8 @@ package.targets += [
   .executableTarget(
     name: "probe",
     dependencies: [
-      "Limits", "JSON", "HTTPFields", "TransferModel", "HTTPCookies", "HTTPCache", "TransferEngine",
-      "TransferAPI",
+      "Limits", "JSON", "HTTPFields", "TransferModel", "HTTPDates", "HTTPCookies", "HTTPCache",
+      "TransferEngine", "TransferAPI",
     ], path: "Tests/probe", swiftSettings: language),
   .target(
     name: "TestSupport",

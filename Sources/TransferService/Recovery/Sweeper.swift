@@ -136,7 +136,12 @@ final class Sweeper: Sendable {
       do throws(BlobError) {
         try await blobAnswer(on: room.pool) { quarantine.setAside(key, at: time, $0) }
         aside.append(key)
-      } catch { continue }
+      } catch {
+        if error.reason == .gone { continue }
+        logger.error(
+          "cannot quarantine an unknown file; the next start tries again",
+          metadata: ["file": "\(key)", "reason": "\(error.message)"])
+      }
     }
     return aside
   }
