@@ -282,7 +282,13 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ("ContentCoding", []),
   ("Curl", ["EventLoop", "TestSupport"]),
   ("HTTPServer", ["EventLoop", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")]),
-  ("Cluster", ["TransferModel", "TransferCore", "Ledger", "TestSupport"]),
+  (
+    "Cluster",
+    [
+      "TransferModel", "TransferCore", "Ledger", "EventLoop", "HTTPServer", "TestSupport",
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+    ]
+  ),
   (
     "BlobStore",
     [

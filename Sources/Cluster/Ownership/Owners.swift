@@ -18,6 +18,8 @@ final class Owners: Sendable {
     var takesPart = true
     /// When the ledger was asked last.
     var lastLook: ContinuousClock.Instant?
+    /// Tables that were read before then are out of date.
+    var knownSince: ContinuousClock.Instant?
   }
   /// How long a request waits for a session that is being handed over.
   private static let patience = Duration.seconds(30)
@@ -142,13 +144,15 @@ final class Owners: Sendable {
     state.withLock { state in state.assignments.others.allSatisfy { $0 < state.assignments.epoch ?? 0 } }
   }
 
-  /// What the ledger says.
-  /// - Parameter time: when it was asked.
+  /// What the ledger says. Several callers may read the table at once: one that was read before the last known one is ignored, or shards that
+  /// were handed over since would seem to come back.
+  /// - Parameter time: when the ledger was asked.
   func learn(_ table: OwnershipTable, as epoch: Epoch, at time: ContinuousClock.Instant) {
     let hasChanged = state.withLock { state in
+      if let known = state.knownSince, time < known { return false }
       let hasChanged = state.table != table || !isCurrent(state)
       state.table = table
-      state.lastLook = max(state.lastLook ?? time, time)
+      (state.lastLook, state.knownSince) = (time, time)
       _ = state.assignments.learn(
         table.owners, processes: Set(table.processes.keys), retiring: table.retiring, as: epoch)
       (state.addresses, state.worker) = (table.processes, table.worker)
@@ -200,7 +204,9 @@ final class Owners: Sendable {
   /// They are another's, and nothing of them is left here.
   /// - Returns: the receiver's address, if it is known.
   func gave(_ shards: ShardSet, to receiver: Epoch) -> String? {
+    let time = uptime()
     let address = state.withLock { state in
+      state.knownSince = max(state.knownSince ?? time, time)
       state.assignments.gave(shards, to: receiver)
       return state.addresses[receiver]
     }

@@ -37,6 +37,8 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
   private var whenTaken: (@Sendable () -> Void)?
 
   private(set) var isEndless = false
+  /// The other process may have got the request.
+  private var wasSent = false
 
   /// - Parameters:
   ///   - answer: called once: with the reply's head, or why there is none.
@@ -158,7 +160,13 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
   }
 
   func mayConnect(to address: PeerAddress) -> SocketPermission { .granted }
-  func maySendRequest(toAddress address: String) -> Bool { true }
+
+  /// libcurl sends a request again by itself if a kept connection dies before the reply begins. The other process may have carried it out, so
+  /// only the caller can decide whether to repeat it.
+  func maySendRequest(toAddress address: String) -> Bool {
+    defer { wasSent = true }
+    return !wasSent
+  }
 
   // MARK: The reply's head
 
@@ -250,7 +258,7 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
     hasFailed = result != .ok
     self.easy = nil
     if !hasHead {
-      let isUnreached = result == .couldntConnect
+      let isUnreached = result == .couldntConnect && !wasSent
       settle(.failure(isUnreached ? .unreachable : .lost(easy.errorMessage)))
     }
     letGo()
