@@ -61,7 +61,8 @@ import Testing
       let failure = await #expect(throws: PeerFailure.self) {
         try await client.send(request, [:], body: Array("end".utf8), to: "peer")
       }
-      isLost.append(if case .lost = failure { true } else { false })
+      let wasLost = if case .lost = failure { true } else { false }
+      isLost.append(wasLost)
     }
     #expect(isLost == [true, false] && peer.count == 2)
     await client.close()
