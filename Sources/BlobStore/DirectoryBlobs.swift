@@ -132,7 +132,7 @@ package final class DirectoryBlobs: LocalBlobs, BlobQuarantine {
     }
     let source = FileReader(descriptor: descriptor)
     if clinux_is_open_once(descriptor) != 0 { return }
-    // An earlier owner may still write to the file, by a descriptor that it has: then the bytes get a file of their own.
+    // An earlier owner may still have the file open for writing. In that case, copy the bytes to a new file.
     guard Disk.rename(path(draft), path(key)) == 0 else { throw .last("claim") }
     do throws(BlobError) { try copy(source, size, to: draft) } catch {
       remove(draft)

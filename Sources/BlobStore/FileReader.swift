@@ -17,7 +17,7 @@ final class FileReader: BlobReader {
     var offset: Int64 = -1
     var bytes: [UInt8] = []
 
-    /// The bytes are freed once they are read to their end.
+    /// Frees the bytes when the last one is read.
     mutating func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int> {
       guard offset >= self.offset, offset < self.offset + Int64(bytes.count) else { return .notCached }
       let found = bytes[Int(offset - self.offset)...].prefix(buffer.count)

@@ -25,7 +25,7 @@ package final class PrefetchingReader: Sendable {
   /// Fills the buffer from `offset` on, as far as the bytes are in memory; `failed` once the reader is closed.
   /// - Parameters:
   ///   - end: no bytes are fetched from here on.
-  ///   - ready: called from any thread, if the result is `notCached`, when it is time to read again. It replaces that of an earlier call.
+  ///   - ready: called from any thread, if the result is `notCached`, when it is time to read again. It replaces the callback of an earlier call.
   package func read(
     at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, upTo end: Int64,
     _ ready: (@Sendable () -> Void)?
@@ -46,9 +46,9 @@ package final class PrefetchingReader: Sendable {
     return outcome
   }
 
-  /// Cancels the fetch in flight; no fetch starts afterwards.
+  /// Cancels the fetch in flight and drops its callback; no fetch starts afterwards.
   package func close() {
-    state.withLock { $0.isClosed = true }
+    state.withLock { state in (state.isClosed, state.ready) = (true, nil) }
     reader.cancel()
   }
 

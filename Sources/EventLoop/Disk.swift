@@ -72,7 +72,7 @@ package enum Disk {
 
   /// The same, one after the other.
   /// - Parameter body: returns false to stop.
-  /// - Returns: 0, or the error (errno(3)) because of which names are missing.
+  /// - Returns: 0, or the errno(3) value that ended the listing early.
   @discardableResult
   package static func forEachName(in directory: String, _ body: (String) -> Bool) -> Int32 {
     mayBlock()

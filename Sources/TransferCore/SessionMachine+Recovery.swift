@@ -15,7 +15,9 @@ extension SessionMachine {
     case .recovered(let task, let isAhead):
       recover(task, at: now, into: &turn)
       // Where it is evicted, the row is all that is left of it.
-      if isAhead, let machine = tasks[task.id], Eviction(of: machine, above: residentBytes) != nil {
+      if isAhead, task.state == .suspended, let machine = tasks[task.id],
+        Eviction(of: machine, above: residentBytes) != nil
+      {
         turn.update(machine.task)
       }
     case .hadBegun(let id):
@@ -36,10 +38,12 @@ extension SessionMachine {
         }
       }
     case .recoveredAll:
-      for id in interrupted {
+      let continued = interrupted
+      interrupted = []
+      for id in continued {
+        assert(tasks[id] != nil, "an interrupted task was evicted")
         change(id) { machine, session in machine.recover(session, at: now, into: &turn) }
       }
-      interrupted = []
       endIfDone(at: now, into: &turn)
       finishEvents(at: now, into: &turn)
     default: assertionFailure("no input of a recovery")

@@ -193,12 +193,15 @@ package struct SessionMachine: Sendable {
 
   /// Does something with an unfinished task, where there is one.
   mutating func change(_ id: TaskID, _ body: (inout TaskMachine, borrowing TransferSession) -> Void) {
-    let (session, residentBytes) = (session, residentBytes)
+    let (session, residentBytes, mayEvict) = (session, residentBytes, interrupted.isEmpty)
     changed.append(id)
     var eviction: Eviction?
     tasks.change(id) { machine in
       if !machine.isEnding { body(&machine, session) }
-      eviction = Eviction(of: machine, above: residentBytes)
+      // An interrupted task must be in memory when the recovery is complete.
+      if mayEvict || machine.task.state == .suspended {
+        eviction = Eviction(of: machine, above: residentBytes)
+      }
     }
     if let eviction { evictions.append(eviction) }
   }

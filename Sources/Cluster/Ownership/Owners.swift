@@ -18,8 +18,8 @@ final class Owners: Sendable {
     var takesPart = true
     /// When the ledger was asked last.
     var lastLook: ContinuousClock.Instant?
-    /// Tables that were read before then are out of date.
-    var knownSince: ContinuousClock.Instant?
+    /// When shards were last given away: an older table shows them as still owned here.
+    var gaveAt: ContinuousClock.Instant?
   }
   /// How long a request waits for a session that is being handed over.
   private static let patience = Duration.seconds(30)
@@ -144,15 +144,18 @@ final class Owners: Sendable {
     state.withLock { state in state.assignments.others.allSatisfy { $0 < state.assignments.epoch ?? 0 } }
   }
 
-  /// What the ledger says. Several callers may read the table at once: one that was read before the last known one is ignored, or shards that
-  /// were handed over since would seem to come back.
+  /// Learns what the ledger says. A table that is older than the last one, or than the last handover, is ignored: it would show shards that
+  /// were given away as still owned here.
   /// - Parameter time: when the ledger was asked.
-  func learn(_ table: OwnershipTable, as epoch: Epoch, at time: ContinuousClock.Instant) {
-    let hasChanged = state.withLock { state in
-      if let known = state.knownSince, time < known { return false }
+  /// - Returns: false if the table was ignored.
+  @discardableResult
+  func learn(_ table: OwnershipTable, as epoch: Epoch, at time: ContinuousClock.Instant) -> Bool {
+    let hasChanged: Bool? = state.withLock { state in
+      if let last = state.lastLook, time < last { return nil }
+      if let gaveAt = state.gaveAt, time <= gaveAt { return nil }
       let hasChanged = state.table != table || !isCurrent(state)
       state.table = table
-      (state.lastLook, state.knownSince) = (time, time)
+      state.lastLook = time
       _ = state.assignments.learn(
         table.owners, processes: Set(table.processes.keys), retiring: table.retiring, as: epoch)
       (state.addresses, state.worker) = (table.processes, table.worker)
@@ -160,7 +163,8 @@ final class Owners: Sendable {
       return hasChanged
     }
     // If unchanged, two waiting requests would wake each other forever.
-    if hasChanged { wakeAll() }
+    if hasChanged == true { wakeAll() }
+    return hasChanged != nil
   }
 
   /// Their sessions are here.
@@ -206,7 +210,7 @@ final class Owners: Sendable {
   func gave(_ shards: ShardSet, to receiver: Epoch) -> String? {
     let time = uptime()
     let address = state.withLock { state in
-      state.knownSince = max(state.knownSince ?? time, time)
+      state.gaveAt = max(state.gaveAt ?? time, time)
       state.assignments.gave(shards, to: receiver)
       return state.addresses[receiver]
     }

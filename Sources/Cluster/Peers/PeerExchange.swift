@@ -37,7 +37,7 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
   private var whenTaken: (@Sendable () -> Void)?
 
   private(set) var isEndless = false
-  /// The other process may have got the request.
+  /// libcurl was allowed to send the request: the other service may have received it.
   private var wasSent = false
 
   /// - Parameters:
@@ -161,8 +161,8 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
 
   func mayConnect(to address: PeerAddress) -> SocketPermission { .granted }
 
-  /// libcurl sends a request again by itself if a kept connection dies before the reply begins. The other process may have carried it out, so
-  /// only the caller can decide whether to repeat it.
+  /// libcurl resends a request if a reused connection closes before the reply. This refuses that: only the caller knows whether repeating is
+  /// safe.
   func maySendRequest(toAddress address: String) -> Bool {
     defer { wasSent = true }
     return !wasSent

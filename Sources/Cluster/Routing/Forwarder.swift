@@ -129,8 +129,8 @@ struct Forwarder: Sendable {
     return holder
   }
 
-  /// Whether another service keeps the reply to an Idempotency-Key; nil if it does not say. A service that cannot be reached has ended, and
-  /// its memory with it.
+  /// Whether another service keeps the reply to an Idempotency-Key; nil if the service does not answer. A service that
+  /// cannot be reached has ended or not started, so it keeps no reply.
   func keepsReply(under key: IdempotencyKey, at address: String) async -> Bool? {
     guard let peers else { return false }
     var fields = HTTPFields()

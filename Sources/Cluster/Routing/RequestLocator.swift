@@ -55,10 +55,13 @@ final class RequestLocator: Sendable {
     let holder = try holder()
     do throws(StoreError) {
       return try await session(of: subject, in: holder).map { holder.type(of: $0) != nil } ?? false
+    } catch .unreadable {
+      // The service that got the request reports that.
+      return false
     } catch { throw .store(error) }
   }
 
-  /// Whether the ledger or this service's memory has a reply for those who repeat a request.
+  /// Whether the ledger or this service's memory has the stored reply to this Idempotency-Key.
   func keepsReply(under key: IdempotencyKey) async throws(ClusterError) -> Bool {
     let oldest = try holder().now.adding(seconds: -IdempotentReply.retention)
     do throws(StoreError) { return try await store.replyTime(of: key).map { $0 > oldest } ?? false } catch {

@@ -10,11 +10,14 @@ package final class DocumentKind: Sendable {
   /// The size of the largest document that is compressed before it is sealed, in bytes; 0: none is. Opening refuses a document
   /// that decompresses to more, so a limit that is lowered makes some sealed documents unreadable.
   package let compressionLimit: Int
+  /// Clients see the sealed document. It gets a random nonce: one from the sequence would show how many documents the service has sealed.
+  let isShown: Bool
   private let plainPurpose: [UInt8]
   private let compressedPurpose: [UInt8]
 
-  package init(_ name: String, compressionLimit: Int) {
+  package init(_ name: String, compressionLimit: Int, isShown: Bool = false) {
     self.name = name
+    self.isShown = isShown
     self.compressionLimit = compressionLimit
     plainPurpose = [DocumentFormat.plain.rawValue] + name.utf8
     compressedPurpose = [DocumentFormat.compressed.rawValue] + name.utf8

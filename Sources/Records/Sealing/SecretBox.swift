@@ -15,7 +15,7 @@ package struct SecretBox: Sendable {
   private struct Key: Sendable {
     let key: SymmetricKey
     let cipher: DocumentCipher
-    /// Tells the keys apart, and nothing else.
+    /// Identifies the key; not secret.
     let mark: [UInt8]
     let naming: SymmetricKey
 
@@ -27,7 +27,7 @@ package struct SecretBox: Sendable {
       naming = secret.derived(for: "ferry row names 1")
     }
   }
-  /// Of the OpenSSL that seals documents.
+  /// The version of the loaded OpenSSL.
   package static var openSSLVersion: String { DocumentCipher.openSSLVersion }
   package static let prefix = "sealed:"
   private static let markSize = 4
@@ -40,7 +40,7 @@ package struct SecretBox: Sendable {
   /// Index of the key for hashes.
   private var naming = 0
 
-  /// - Parameter secrets: the first seals, all of them open.
+  /// - Parameter secrets: the first key seals; every key can open.
   package init(secrets: [SymmetricKey]) {
     keys = secrets.map { Key($0) }
     requests = .ofRequests(secrets)
@@ -99,7 +99,8 @@ package struct SecretBox: Sendable {
     let frame = document.count <= kind.compressionLimit ? Self.dictionary.compress(document) : nil
     let format = frame == nil ? DocumentFormat.plain : .compressed
     return key.cipher.seal(
-      frame ?? document, nonce: nonces.next(), authenticating: kind.purpose(format),
+      frame ?? document, nonce: kind.isShown ? Array(AES.GCM.Nonce()) : nonces.next(),
+      authenticating: kind.purpose(format),
       behind: [format.rawValue] + key.mark)
   }
 

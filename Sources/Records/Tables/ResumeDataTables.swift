@@ -38,10 +38,10 @@ package struct ResumeData: Sendable, Equatable {
 }
 
 extension DocumentKind {
-  /// Resume data, which a client keeps and sends. The limit is about the share that each line has in the largest batch, so that a batch of
-  /// short texts does not open to much more than the largest batch.
+  /// Resume data, which a client keeps and sends. The limit is about `batchBytes / batchLines`: a full batch of resume data decompresses to
+  /// about the size of the largest batch.
   package static let resumeData = DocumentKind(
-    "resume data", compressionLimit: Limits.compressedResumeDataBytes.value)
+    "resume data", compressionLimit: Limits.compressedResumeDataBytes.value, isShown: true)
 }
 
 extension ResumeData: Record {

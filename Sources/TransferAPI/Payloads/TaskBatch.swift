@@ -58,6 +58,7 @@ struct TaskBatch {
           guard group.count == Self.groupSize else { continue }
           reply += await create(group)
           group.removeAll(keepingCapacity: true)
+          bodyBytes = 0
         }
       }
       if let line = splitter.finish() {
@@ -131,7 +132,7 @@ struct TaskBatch {
 
   private static let tooManyBodyBytes = Problem(
     .payloadTooLarge,
-    "the bodies of a batch, those of resumed uploads included, have at most \(Limits.batchBytes.value) bytes; send this line in another batch"
+    "the bodies of the uploads that a batch resumes have at most \(Limits.batchBytes.value) bytes; send this line in another batch"
   )
 
   private func create(_ group: [Line]) async -> [UInt8] {
@@ -154,7 +155,7 @@ struct TaskBatch {
     lines.compactMap { if case .specification(let specification, _) = $0 { specification } else { nil } }
   }
 
-  /// - Parameter bodyBytes: the bytes of all bodies so far. A short line of resume data stands for the whole body of an earlier upload.
+  /// - Parameter bodyBytes: the bytes of the bodies in memory. A short line of resume data stands for the whole body of an earlier upload.
   private func parse(
     _ line: LineSplitter.Line, with parser: inout JSONParser, _ bodyBytes: inout Int
   ) async -> Line {

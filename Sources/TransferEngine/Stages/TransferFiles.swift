@@ -113,7 +113,7 @@ final class TransferFiles {
       context.leaveQueue(transfer.task)
       return .finish(
         TransferError(
-          // Both are worth another attempt, in which the bytes may be there.
+          // Background sessions retry both errors: the file may be readable by then.
           refusal.isFull ? .cannotWriteToFile : .resourceUnavailable,
           "the earlier part of the download cannot be opened: \(refusal.message)",
           failingURL: transfer.request.url, underlying: refusal.underlying))

@@ -1,6 +1,6 @@
 /// How a client shows who it is, or a server that it can be trusted (URLProtectionSpace.authenticationMethod).
 package enum AuthenticationMethod: String, Sendable, CaseIterable {
-  /// Whatever the protocol has: a SOCKS proxy's user and password (RFC 1929).
+  /// The protocol's own method: for a SOCKS proxy, user and password (RFC 1929).
   case `default` = "NSURLAuthenticationMethodDefault"
   case httpBasic = "NSURLAuthenticationMethodHTTPBasic"
   case httpDigest = "NSURLAuthenticationMethodHTTPDigest"
@@ -19,7 +19,7 @@ package enum AuthenticationMethod: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether a user and a password answer it. Passwords that are stored for any method, or stand in a task's URL, are then used for it.
+  /// Whether the method uses a user name and a password. Passwords that are stored for any method, or stand in a task's URL, are then used for it.
   package var takesPassword: Bool {
     switch self {
     case .default, .httpBasic, .httpDigest, .htmlForm, .ntlm, .negotiate: true

@@ -4,10 +4,10 @@ internal import Limits
 /// The optional properties of a task, which few tasks set (URLSessionTask). A new member of a task belongs here: this file declares, reads,
 /// shows and measures it, and `Records/Tables/TaskTables` stores it.
 package struct TaskPreferences: Sendable, Equatable {
-  /// The client's guess of the bytes to send and to receive; -1: it has none.
+  /// The client's guess of the bytes to send and to receive; -1 if unknown.
   package var countOfBytesClientExpectsToSend: Int64 = -1
   package var countOfBytesClientExpectsToReceive: Int64 = -1
-  /// Data is delivered as it comes; else once, when it is whole. A download's always is.
+  /// If true, data is delivered as it arrives; if false, once at the end. Always false for downloads.
   package var prefersIncrementalDelivery = true
   package var delegate: TaskDelegate?
 
@@ -43,7 +43,7 @@ extension TaskPreferences {
 }
 
 extension ObjectReader {
-  /// A client's guess of a number of bytes; -1: it has none.
+  /// A client's guess of a number of bytes; -1 if unknown.
   package mutating func guess(_ name: String) -> Int64? {
     integer(name, in: -1...Int(Limits.streamBytes.value)).map { Int64($0) }
   }

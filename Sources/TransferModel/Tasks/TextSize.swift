@@ -1,6 +1,6 @@
 package import HTTPFields
 
-// Bytes of the texts that a client or an origin chose, for limits on memory. `TaskPreferences` counts its own.
+// Bytes of the texts that a client or an origin chose, for limits on memory. `TaskPreferences` counts its own texts.
 
 extension HTTPHeaders {
   package var textSize: Int { fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } }

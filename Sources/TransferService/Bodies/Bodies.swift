@@ -116,7 +116,8 @@ struct Bodies: Sendable {
 
   /// The bytes of a finished task's small body; nil if it has none, or it was deleted.
   func small(of task: TransferTask) async throws(ServiceError) -> [UInt8]? {
-    guard let size = task.body?.size, size <= Int64(smallBodyLimit) else { return nil }
+    guard let size = task.body?.size else { return nil }
+    if size > Int64(smallBodyLimit), try await hasBodyFile(task) { return nil }
     do throws(ServiceError) {
       switch try await storedBody(of: task) {
       case .small(let bytes, _): return bytes
@@ -134,6 +135,10 @@ struct Bodies: Sendable {
       default: throw error
       }
     }
+  }
+
+  private func hasBodyFile(_ task: TransferTask) async throws(ServiceError) -> Bool {
+    do throws(StoreError) { return try await store.hasBodyFile(task.id) } catch { throw .store(error) }
   }
 
   /// Drops the temporary body now. Dropping it twice is no error.

@@ -5,6 +5,7 @@ internal import JSON
 internal import Ledger
 internal import Logging
 internal import Records
+internal import Synchronization
 internal import TransferCore
 internal import TransferModel
 
@@ -25,7 +26,7 @@ struct Recovery: Sendable {
   private var now: Timestamp { sessions.identifiers.now() }
 
   /// Sessions, suspended tasks, and the end of those that were running. Called before clients are let in; call it again if it fails. It reads
-  /// all first: until the last reading has succeeded, no task starts and no row says that one has ended.
+  /// all rows first. Tasks start or end only after the last read has succeeded.
   /// - Returns: the number of tasks that it ended.
   func recover(_ shards: ShardSet) async throws(StoreError) -> Int {
     sessions.forget(shards)
@@ -89,7 +90,10 @@ struct Recovery: Sendable {
     var last: TransferTask?
     while true {
       let page = try await store.unfinishedTasks(after: last, limit: Self.page)
-      guard let final = page.last else { return running }
+      guard let final = page.last else {
+        if salvage.hasFailed { room.keepsPartialFiles.store(true, ordering: .relaxed) }
+        return running
+      }
       last = final
       for task in page where shards.contains(task.sessionID.shard) {
         await recover(task, &salvage)

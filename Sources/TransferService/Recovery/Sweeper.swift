@@ -69,6 +69,9 @@ final class Sweeper: Sendable {
 
   /// While other processes live, what one of them may be writing is left alone. So is what was written without an epoch.
   private func mayBeLeft(_ key: BlobKey) -> Bool {
+    if room.keepsPartialFiles.load(ordering: .relaxed), key.part == .draft || key.part == .partial {
+      return false
+    }
     guard !room.cluster.isAlone else { return true }
     return key.stamp.epoch != 0 && !room.cluster.isLiving(key.stamp.epoch)
   }

@@ -2,7 +2,7 @@ internal import Records
 internal import TransferModel
 
 /// Seals and opens resume data (NSURLSessionDownloadTaskResumeData, NSURLSessionUploadTaskResumeData): the request, and where its bytes
-/// are. A client can keep the text anywhere: only this service can read it, and for one tenant.
+/// are. A client can keep the text anywhere. Only this service can read it, and it accepts it only from the same tenant.
 struct ResumeDataSealer: Sendable {
   let box: SecretBox
 
