@@ -90,11 +90,13 @@ final class Membership: Sendable {
   }
 
   private func learn(as epoch: Epoch) async throws(StoreError) -> OwnershipTable {
-    var (time, table) = (owners.uptime(), try await store.ownership())
-    // A table that was out of date when it arrived is read again.
-    for _ in 0..<2 where !owners.learn(table, as: epoch, at: time) {
-      (time, table) = (owners.uptime(), try await store.ownership())
+    // A table that was out of date when it arrived is read again, twice at most.
+    for _ in 0..<2 {
+      let (time, table) = (owners.uptime(), try await store.ownership())
+      if owners.learn(table, as: epoch, at: time) { return table }
     }
+    let (time, table) = (owners.uptime(), try await store.ownership())
+    owners.learn(table, as: epoch, at: time)
     return table
   }
 

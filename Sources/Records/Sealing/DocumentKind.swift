@@ -23,7 +23,7 @@ package final class DocumentKind: Sendable {
     compressedPurpose = [DocumentFormat.compressed.rawValue] + name.utf8
   }
 
-  /// What is authenticated with a document.
+  /// The bytes that are authenticated with each document of this kind.
   func purpose(_ format: DocumentFormat) -> [UInt8] {
     switch format {
     case .plain: plainPurpose
