@@ -60,6 +60,8 @@ let package = Package(
       name: "TransferModel", dependencies: ["Limits", "JSON", "Addresses", "HTTPFields"],
       swiftSettings: optimizedSafe),
     .target(
+      name: "HTTPDates", dependencies: ["HTTPFields", "TransferModel"], swiftSettings: optimizedSafe),
+    .target(
       name: "FerrySettings",
       dependencies: [
         "Limits", "Addresses", "TransferModel", "JSON",
@@ -122,13 +124,14 @@ let package = Package(
     .target(
       name: "TransferCore",
       dependencies: [
-        "HTTPFields", "TransferModel", .product(name: "HeapModule", package: "swift-collections"),
+        "HTTPFields", "TransferModel", "HTTPDates",
+        .product(name: "HeapModule", package: "swift-collections"),
       ],
       swiftSettings: optimizedSafe),
     .target(
       name: "HTTPCache",
       dependencies: [
-        "Limits", "HTTPFields", "TransferModel", "JSON", "EventLoop",
+        "Limits", "HTTPFields", "TransferModel", "HTTPDates", "JSON", "EventLoop",
         .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: optimized),
     .target(
@@ -137,8 +140,11 @@ let package = Package(
         "TransferModel", "EventLoop", "CLinux", .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: optimized),
     .target(
-      name: "Records", dependencies: ["JSON", "Addresses", "HTTPFields", "TransferModel", "HTTPCookies"],
-      swiftSettings: optimizedSafe),
+      name: "Records",
+      dependencies: [
+        "Limits", "JSON", "Addresses", "HTTPFields", "TransferModel", "HTTPCookies", "ContentCoding",
+        "KeyDerivation", "COpenSSL", .product(name: "Crypto", package: "swift-crypto"),
+      ], swiftSettings: optimizedSafe),
     .target(
       name: "Ledger", dependencies: ["TransferModel", "HTTPCookies", "Records"],
       swiftSettings: optimizedSafe),
@@ -146,8 +152,7 @@ let package = Package(
       name: "SQLiteLedger",
       dependencies: [
         "TransferModel", "HTTPCookies", "JSON", "Records", "Ledger", "EventLoop", "Processes",
-        "ContentCoding",
-        "KeyDerivation", "COpenSSL",
+        "KeyDerivation",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "GRDB", package: "GRDB.swift"),
@@ -202,9 +207,8 @@ let package = Package(
     .target(
       name: "Webhooks",
       dependencies: [
-        "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferService", "TransferEngine", "Curl",
-        "EventLoop",
-        "JSON",
+        "Limits", "Addresses", "HTTPFields", "TransferModel", "HTTPDates", "TransferService",
+        "TransferEngine", "Curl", "EventLoop", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: language),
@@ -230,7 +234,8 @@ let package = Package(
         "HTTPServer",
         "JSON",
         "Ledger", "Cluster",
-        "MemoryLedger", "Processes", "SQLiteLedger", "TransferAPI", "TransferEngine", "TransferModel",
+        "MemoryLedger", "Processes", "Records", "SQLiteLedger", "TransferAPI", "TransferEngine",
+        "TransferModel",
         "TransferService", "Webhooks",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -249,6 +254,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ("Addresses", ["TestSupport"]),
   ("HTTPFields", ["JSON"]),
   ("TransferModel", ["HTTPFields", "JSON", "TestSupport"]),
+  ("HTTPDates", ["TransferModel", "TestSupport"]),
   ("LifeCycle", ["TransferModel", "TestSupport"]),
   (
     "Simulation",
@@ -266,7 +272,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "HTTPCache",
     [
-      "Limits", "HTTPFields", "TransferModel", "JSON", "EventLoop", "TestSupport",
+      "Limits", "HTTPFields", "TransferModel", "HTTPDates", "JSON", "EventLoop", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
@@ -276,7 +282,13 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ("ContentCoding", []),
   ("Curl", ["EventLoop", "TestSupport"]),
   ("HTTPServer", ["EventLoop", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")]),
-  ("Cluster", ["TransferModel", "TransferCore", "Ledger", "TestSupport"]),
+  (
+    "Cluster",
+    [
+      "TransferModel", "TransferCore", "Ledger", "EventLoop", "HTTPServer", "TestSupport",
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+    ]
+  ),
   (
     "BlobStore",
     [
@@ -286,7 +298,10 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ),
   (
     "Records",
-    ["Addresses", "HTTPFields", "TransferModel", "HTTPCookies", "JSON"]
+    [
+      "Addresses", "HTTPFields", "TransferModel", "HTTPCookies", "JSON",
+      .product(name: "Crypto", package: "swift-crypto"),
+    ]
   ),
   ("Ledger", ["TestSupport"]),
   (
@@ -325,7 +340,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
     "TransferService",
     [
       "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferCore", "Records", "Ledger", "Cluster",
-      "KeyDerivation", "SQLiteLedger",
+      "SQLiteLedger",
       "MemoryLedger",
       "SimulatedStores", "BlobStore", "EngineAPI", "TransferEngine",
       "HTTPCookies", "EventLoop", "Processes", "JSON", "TestSupport",
@@ -334,12 +349,16 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ),
   (
     "Webhooks",
-    ["Addresses", "TransferModel", "Curl", "TestSupport", .product(name: "Crypto", package: "swift-crypto")]
+    [
+      "Addresses", "TransferModel", "HTTPDates", "Curl", "TestSupport",
+      .product(name: "Crypto", package: "swift-crypto"),
+    ]
   ),
   (
     "TransferAPI",
     [
-      "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferCore", "TransferService", "Ledger",
+      "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferCore", "TransferService", "Records",
+      "Ledger",
       "MemoryLedger",
       "SQLiteLedger",
       "BlobStore", "EngineAPI", "TransferEngine", "HTTPServer", "ContentCoding", "EventLoop", "JSON",
@@ -376,8 +395,8 @@ package.targets += [
   .target(
     name: "Simulation",
     dependencies: [
-      "HTTPFields", "TransferModel", "TransferCore", "Ledger", "MemoryLedger", "SimulatedStores", "BlobStore",
-      "EngineAPI", "Cluster", "TransferService", "HTTPCache", "HTTPServer", "LifeCycle",
+      "HTTPFields", "TransferModel", "TransferCore", "Records", "Ledger", "MemoryLedger", "SimulatedStores",
+      "BlobStore", "EngineAPI", "Cluster", "TransferService", "HTTPCache", "HTTPServer", "LifeCycle",
       "EventLoop", "JSON",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
@@ -392,13 +411,13 @@ package.targets += [
   .executableTarget(
     name: "probe",
     dependencies: [
-      "Limits", "JSON", "HTTPFields", "TransferModel", "HTTPCookies", "HTTPCache", "TransferEngine",
-      "TransferAPI",
+      "Limits", "JSON", "HTTPFields", "TransferModel", "HTTPDates", "HTTPCookies", "HTTPCache",
+      "TransferEngine", "TransferAPI",
     ], path: "Tests/probe", swiftSettings: language),
   .target(
     name: "TestSupport",
     dependencies: [
-      "EventLoop", "JSON", "Ledger", "LifeCycle", "Processes", "SQLiteLedger", "TransferModel",
+      "EventLoop", "JSON", "Ledger", "LifeCycle", "Processes", "Records", "SQLiteLedger", "TransferModel",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "GRDB", package: "GRDB.swift"),
     ], path: "Tests/TestSupport", swiftSettings: language),
   .testTarget(

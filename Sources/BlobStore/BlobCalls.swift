@@ -14,19 +14,28 @@ package func blobAnswer<Value: Sendable>(
   return try answer.get()
 }
 
+/// The same; nil if the blob does not exist (`gone`).
+package func blobAnswerIfAny<Value: Sendable>(
+  on pool: WorkerPool? = nil, to call: @escaping @Sendable (@escaping BlobDone<Value>) -> Void
+) async throws(BlobError) -> Value? {
+  do throws(BlobError) { return try await blobAnswer(on: pool, to: call) } catch {
+    guard error.reason == .gone else { throw error }
+    return nil
+  }
+}
+
 extension BlobStore {
   /// Deletes blobs and returns when that is done. A blob that cannot be deleted stays for the next sweep.
   package func delete(_ keys: [BlobKey], on pool: WorkerPool) async {
     guard !keys.isEmpty else { return }
     await withCheckedContinuation { continuation in
-      let left = Countdown(from: keys.count) { continuation.resume() }
-      pool.submit { for key in keys { self.delete(key) { _ in left.count() } } }
+      pool.submit { self.startDeleting(keys) { continuation.resume() } }
     }
   }
 
   /// Starts to delete blobs. A blob that cannot be deleted stays for the next sweep.
-  package func startDeleting(_ keys: [BlobKey]) {
-    for key in keys { delete(key) { _ in } }
+  package func startDeleting(_ keys: [BlobKey], _ done: @escaping @Sendable () -> Void = {}) {
+    BlobDeletion(keys, in: self, done).run()
   }
 
   /// The keys of a shelf that pass a filter, in no order.

@@ -10,12 +10,14 @@ package enum BlobRead<Content: Sendable & Equatable>: Sendable, Equatable {
   case failed
 }
 
-/// Reads a blob without waiting for a disk or a network: bytes that are not in memory are fetched first. For one user at a time.
+/// Reads a blob without waiting for a disk or a network: bytes that are not in memory are fetched first. It has one user, who calls `read`
+/// and `fetch` when no fetch is in flight.
 package protocol BlobReader: AnyObject, Sendable {
   /// Fills the buffer from `offset` on, as far as the bytes are in memory. Never waits; call it from any thread. It returns `failed` at an
   /// offset for which a fetch has failed.
   func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int>
-  /// Loads bytes into memory. `read` returns them until they are evicted. The thread rules of `BlobStore` apply.
+  /// Loads bytes into memory. `read` returns them until they are evicted; after a second fetch at the same offset, it returns them
+  /// in any case. The thread rules of `BlobStore` apply.
   /// - Parameter count: bytes; fewer are fetched at the end of the blob.
   func fetch(at offset: Int64, count: Int, _ done: @escaping BlobDone<Void>)
   /// Cancels a fetch in flight: it fails with `cancelled` or has completed first. From any thread.
@@ -38,49 +40,59 @@ extension BlobReader {
     }
   }
 
-  /// Fetches from a thread of the pool.
-  /// - Parameter done: called from any thread when the fetch has completed or failed; `read` then shows which.
-  package func prefetch(
-    at offset: Int64, count: Int, on pool: WorkerPool, _ done: @escaping @Sendable () -> Void
-  ) {
-    pool.submit { self.fetch(at: offset, count: count) { _ in done() } }
-  }
-
   /// At most `count` bytes from `offset` on, and fewer only at the end of the blob.
   /// - Parameter done: called from a thread of the pool.
   package func collect(
     at offset: Int64, count: Int, on pool: WorkerPool, _ done: @escaping BlobDone<[UInt8]>
   ) {
-    let bytes = Collected(count)
-    let scan = BlobScan(self, offset..<offset + Int64(count), on: pool) { piece in
-      bytes.all.withLock { $0 += piece }
-    } done: { ended in
-      done(ended.map { _ in bytes.all.withLock { $0 } })
-    }
-    scan.start()
+    Collection(self, at: offset, count: count, on: pool).start(done)
   }
 
-  /// The async form of `collect`. Cancelling the current task cancels the fetch.
+  /// The async form of `collect`. Cancelling the current task ends it with `cancelled`.
   package func bytes(at offset: Int64, count: Int, on pool: WorkerPool) async throws(BlobError) -> [UInt8] {
+    let collection = Collection(self, at: offset, count: count, on: pool)
     let collected = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        collect(at: offset, count: count, on: pool) { continuation.resume(returning: $0) }
+        collection.start { continuation.resume(returning: $0) }
       }
     } onCancel: {
-      cancel()
+      collection.cancel()
     }
     return try collected.get()
   }
 }
 
-private final class Collected: Sendable {
-  /// Bytes that are reserved at once.
-  private static let most = 4 << 20
-  let all: Mutex<[UInt8]>
-
-  init(_ count: Int) {
+/// A scan whose bytes are collected in memory.
+private final class Collection: Sendable {
+  private struct State {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(min(count, Self.most))
-    all = Mutex(bytes)
+    var done: BlobDone<[UInt8]>?
   }
+  /// Bytes that are reserved at the start.
+  private static let mostReserved = 4 << 20
+  private let state: SharedState
+  private let scan: BlobScan
+
+  private final class SharedState: Sendable {
+    let value = Mutex(State())
+  }
+
+  init(_ reader: any BlobReader, at offset: Int64, count: Int, on pool: WorkerPool) {
+    let state = SharedState()
+    state.value.withLock { $0.bytes.reserveCapacity(min(count, Self.mostReserved)) }
+    self.state = state
+    scan = BlobScan(reader, offset..<offset + Int64(count), on: pool) { piece in
+      state.value.withLock { $0.bytes += piece }
+    } done: { ended in
+      let (bytes, done) = state.value.withLock { ($0.bytes, $0.done) }
+      done?(ended.map { _ in bytes })
+    }
+  }
+
+  func start(_ done: @escaping BlobDone<[UInt8]>) {
+    state.value.withLock { $0.done = done }
+    scan.start()
+  }
+
+  func cancel() { scan.cancel() }
 }

@@ -58,7 +58,8 @@ package enum BlobShelf: Sendable, CaseIterable {
 package protocol BlobDraft: AnyObject, Sendable {
   /// Writes bytes. Make one call at a time; each starts where the previous one ended.
   func write(_ bytes: [UInt8], at offset: Int64, _ done: @escaping BlobDone<Void>)
-  /// A reader of the draft while it is being written; nil if the store has none. Never waits.
+  /// A reader of the draft while it is being written; nil if the store has none. Never waits. The reader can read all bytes written so
+  /// far also after the draft was committed or discarded.
   func reader() -> (any BlobReader)?
   /// From here on it is there under `key`, on the disk where the store is durable. It never takes the place of another owner's.
   /// - Parameters:

@@ -123,15 +123,25 @@ package final class DirectoryBlobs: LocalBlobs, BlobQuarantine {
     guard let found = Disk.size(path(key)) else { throw .last("claim") }
     guard found >= size else { throw BlobError(.torn, "claim: \(found) bytes are there in place of \(size)") }
     guard Disk.rename(path(key), path(draft)) == 0 else { throw .last("claim") }
-    if key.stamp.epoch != draft.stamp.epoch { try separate(draft, size) }
+    guard key.stamp.epoch != draft.stamp.epoch else { return }
+    let descriptor = Disk.open(path(draft), O_RDWR)
+    guard descriptor >= 0 else {
+      let error = BlobError.last("claim")
+      _ = Disk.rename(path(draft), path(key))
+      throw error
+    }
+    let source = FileReader(descriptor: descriptor)
+    if clinux_is_open_once(descriptor) != 0 { return }
+    // An earlier owner may still have the file open for writing. In that case, copy the bytes to a new file.
+    guard Disk.rename(path(draft), path(key)) == 0 else { throw .last("claim") }
+    do throws(BlobError) { try copy(source, size, to: draft) } catch {
+      remove(draft)
+      throw error
+    }
+    remove(key)
   }
 
-  /// An earlier owner may still write to the file, by a descriptor that it has: then the bytes get a file of their own.
-  private func separate(_ draft: BlobKey, _ size: Int64) throws(BlobError) {
-    let descriptor = Disk.open(path(draft), O_RDWR)
-    guard descriptor >= 0 else { throw .last("claim") }
-    let source = FileReader(descriptor: descriptor)
-    guard clinux_is_open_once(descriptor) == 0 else { return }
+  private func copy(_ source: FileReader, _ size: Int64, to draft: BlobKey) throws(BlobError) {
     let copy = try create(draft)
     var offset: Int64 = 0
     while offset < size {
@@ -149,20 +159,23 @@ package final class DirectoryBlobs: LocalBlobs, BlobQuarantine {
   }
 
   package func delete(_ key: BlobKey, _ done: @escaping BlobDone<Void>) {
-    remove(key)
-    done(.success(()))
+    let isDeleted = remove(key) || errno == ENOENT
+    done(isDeleted ? .success(()) : .failure(.last("delete")))
   }
 
-  func remove(_ key: BlobKey) { _ = Disk.unlink(path(key)) }
+  /// - Returns: false with errno if it cannot be removed.
+  @discardableResult
+  func remove(_ key: BlobKey) -> Bool { Disk.unlink(path(key)) == 0 }
 
   package func list(
     _ shelf: BlobShelf, _ page: @escaping @Sendable ([BlobKey]) -> Void, _ done: @escaping BlobDone<Void>
   ) {
     var keys: [BlobKey] = []
-    Disk.forEachName(in: directory(shelf)) { name in
+    let error = Disk.forEachName(in: directory(shelf)) { name in
       if let key = BlobKey(name), (key.task != nil) == (shelf == .tasks) { keys.append(key) }
       return true
     }
+    guard error == 0 else { return done(.failure(BlobError("list \(directory(shelf))", error))) }
     page(keys)
     done(.success(()))
   }

@@ -9,6 +9,24 @@ final class FileReader: BlobReader {
   /// The offset at which the last fetch failed; -1 if it did not. The page cache never has such bytes: without this, they would be
   /// fetched for ever.
   private let failedOffset = Atomic<Int64>(-1)
+  private let window = Mutex(Window())
+
+  /// The bytes of a second fetch at the same offset: under memory pressure, the page cache evicts the bytes of a fetch before they are read.
+  private struct Window {
+    /// Of the last fetch.
+    var offset: Int64 = -1
+    var bytes: [UInt8] = []
+
+    /// Frees the bytes when the last one is read.
+    mutating func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int> {
+      guard offset >= self.offset, offset < self.offset + Int64(bytes.count) else { return .notCached }
+      let found = bytes[Int(offset - self.offset)...].prefix(buffer.count)
+      buffer.copyBytes(from: found)
+      let count = found.count
+      if offset + Int64(count) == self.offset + Int64(bytes.count) { bytes = [] }
+      return .bytes(count)
+    }
+  }
 
   /// Takes over `descriptor`.
   init(descriptor: Int32) { self.descriptor = descriptor }
@@ -23,13 +41,21 @@ final class FileReader: BlobReader {
     if count < 0, errno == EOPNOTSUPP { count = pread(descriptor, start, buffer.count, off_t(offset)) }
     if count > 0 { return .bytes(count) }
     if count == 0 { return .end }
-    return errno == EAGAIN || errno == EINTR ? .notCached : .failed
+    guard errno == EAGAIN || errno == EINTR else { return .failed }
+    return window.withLock { $0.read(at: offset, into: buffer) }
   }
 
   func fetch(at offset: Int64, count: Int, _ done: @escaping BlobDone<Void>) {
-    let result = Result { () throws(BlobError) in _ = try bytes(at: offset, maximum: count) }
-    if case .failure = result { failedOffset.store(offset, ordering: .releasing) }
-    done(result)
+    let result = Result { () throws(BlobError) in try bytes(at: offset, maximum: count) }
+    switch result {
+    case .success(let bytes):
+      failedOffset.store(-1, ordering: .releasing)
+      window.withLock { window in
+        window = Window(offset: offset, bytes: window.offset == offset ? bytes : [])
+      }
+    case .failure: failedOffset.store(offset, ordering: .releasing)
+    }
+    done(result.map { _ in })
   }
 
   /// No effect: a fetch has completed when its call returns.

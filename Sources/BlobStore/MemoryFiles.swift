@@ -112,7 +112,10 @@ package final class MemoryFiles: Sendable {
   /// A descriptor of the caller's own; -1 where there is no such file.
   func open(_ name: String, of session: SessionID) -> Int32 {
     state.withLock { state in
-      guard let file = state.files[session]?[name], file.descriptor >= 0 else { return -1 }
+      guard let file = state.files[session]?[name], file.descriptor >= 0 else {
+        errno = ENOENT
+        return -1
+      }
       return fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
     }
   }
@@ -144,8 +147,14 @@ package final class MemoryFiles: Sendable {
   /// A second name for the same bytes, which count twice; false where there is no such file, or not enough room.
   func alias(_ name: String, as other: String, of session: SessionID) -> Bool {
     state.withLock { state in
-      guard let file = state.files[session]?[name], file.descriptor >= 0, used(state) + file.size <= capacity
-      else { return false }
+      guard let file = state.files[session]?[name], file.descriptor >= 0 else {
+        errno = ENOENT
+        return false
+      }
+      guard used(state) + file.size <= capacity else {
+        errno = EDQUOT
+        return false
+      }
       let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
       guard descriptor >= 0 else { return false }
       Self.remove(other, session, &state)

@@ -37,7 +37,7 @@ package final class SessionBlobs: BlobStore, BlobRoom {
 
   private func descriptor(of key: BlobKey) throws(BlobError) -> Int32 {
     let descriptor = files.open(key.description, of: session)
-    guard descriptor >= 0 else { throw BlobError("open", ENOENT) }
+    guard descriptor >= 0 else { throw .last("open") }
     return descriptor
   }
 
@@ -49,7 +49,7 @@ package final class SessionBlobs: BlobStore, BlobRoom {
 
   package func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobDone<Void>) {
     let isDone = files.alias(key.description, as: other.description, of: session)
-    done(isDone ? .success(()) : .failure(BlobError("link", size(of: key) == nil ? ENOENT : EDQUOT)))
+    done(isDone ? .success(()) : .failure(.last("link")))
   }
 
   package func take(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobDone<Void>) {

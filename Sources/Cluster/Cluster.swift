@@ -64,7 +64,7 @@ package final class Cluster: Sendable {
       let new = try await locator.shard(forNew: name, key: key?.text, of: tenant)
       shard = new
       if let key, !owners.isAlone {
-        if await locator.keepsReply(under: key) { return try await handle(Entry(body: nil, shard: new)) }
+        if try await locator.keepsReply(under: key) { return try await handle(Entry(body: nil, shard: new)) }
         if !isForwarded, let reply = try await repeated(request, &body, under: key) { return reply }
       }
     }
@@ -105,8 +105,14 @@ package final class Cluster: Sendable {
   private func repeated(
     _ request: ServerRequest, _ body: inout RequestBody?, under key: IdempotencyKey
   ) async throws -> ServerResponse? {
-    for address in owners.others where await forwarder.keepsReply(under: key, at: address) {
-      if let reply = try await forwarder.forward(request, &body, of: key.tenant, to: address) { return reply }
+    for address in owners.others {
+      // The session is created once: if a service does not answer, the client must repeat its request.
+      guard let keepsReply = await forwarder.keepsReply(under: key, at: address) else {
+        throw ClusterError.moving
+      }
+      if keepsReply, let reply = try await forwarder.forward(request, &body, of: key.tenant, to: address) {
+        return reply
+      }
     }
     return nil
   }

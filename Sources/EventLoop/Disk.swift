@@ -71,16 +71,20 @@ package enum Disk {
   }
 
   /// The same, one after the other.
-  /// - Parameter body: false where it has seen enough.
-  package static func forEachName(in directory: String, _ body: (String) -> Bool) {
+  /// - Parameter body: returns false to stop.
+  /// - Returns: 0, or the errno(3) value that ended the listing early.
+  @discardableResult
+  package static func forEachName(in directory: String, _ body: (String) -> Bool) -> Int32 {
     mayBlock()
-    guard let stream = opendir(directory) else { return }
+    guard let stream = opendir(directory) else { return errno }
     defer { closedir(stream) }
-    while let entry = readdir(stream) {
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else { return errno }
       // Where it lies: a copy of the field would be of 256 bytes, which an entry need not have.
-      guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return }
+      guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return 0 }
       let name = String(cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
-      if name != ".", name != "..", !body(name) { return }
+      if name != ".", name != "..", !body(name) { return 0 }
     }
   }
 

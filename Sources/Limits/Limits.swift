@@ -74,6 +74,10 @@ package enum Limits {
   package static let requestHeadSeconds = Limit(
     "request-head-time", 10, "time in which the head of a request to Ferry must arrive", in: .seconds,
     beyond: "408")
+  package static let compressedResumeDataBytes = Limit(
+    "compressed-resume-data", 4 << 10, "resume data that are compressed before they are encrypted",
+    in: .bytes,
+    beyond: "they are encrypted without compression")
   package static let idleSeconds = Limit(
     "idle-connection", 75, "how long an idle connection of a client is kept", in: .seconds,
     beyond: "it is closed")
@@ -297,7 +301,8 @@ package enum Limits {
     bodyBytesInPeriod, smallBodyBytes, inlineBodyBytes, discardedUploadBytes, lingeringConnections,
     violations,
     lineViolations, shownTextBytes, receivingBytes, replyBytes, requestHeadBytes, requestFields,
-    targetBytes, requestHeadSeconds, idleSeconds, unfinishedTasks, submittedTaskBytes, pageItems, pageBytes,
+    targetBytes, requestHeadSeconds, idleSeconds, compressedResumeDataBytes, unfinishedTasks,
+    submittedTaskBytes, pageItems, pageBytes,
     waitSeconds,
     methodBytes, urlBytes, descriptionBytes, hostBytes, userBytes, passwordBytes, realmBytes, fields,
     fieldBytes,

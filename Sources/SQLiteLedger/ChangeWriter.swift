@@ -1,6 +1,5 @@
 internal import HTTPCookies
 internal import JSON
-internal import KeyDerivation
 internal import Ledger
 internal import Records
 internal import TransferModel

@@ -1,4 +1,3 @@
-internal import COpenSSL
 internal import DequeModule
 internal import EventLoop
 internal import GRDB

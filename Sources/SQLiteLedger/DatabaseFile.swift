@@ -1,9 +1,9 @@
-internal import COpenSSL
 internal import Dispatch
 internal import GRDB
 internal import GRDBSQLite
 internal import Glibc
 internal import Processes
+internal import Records
 
 extension Configuration {
   /// The database's threads have the priority of all others. GRDB's own default is a nice value below zero, which the system refuses a

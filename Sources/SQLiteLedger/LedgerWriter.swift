@@ -2,6 +2,7 @@ internal import GRDB
 internal import GRDBSQLite
 internal import Ledger
 internal import Processes
+internal import Records
 internal import TransferModel
 
 /// Writes changes into the database, and finds out what other processes have written. On the store's thread.

@@ -1,4 +1,3 @@
-internal import COpenSSL
 internal import Glibc
 
 /// The database's files are for their owner alone, whatever the umask is and wherever they lie.

@@ -1,4 +1,5 @@
 internal import Ledger
+internal import Records
 internal import TransferModel
 
 /// Takes rows away. On the store's thread, inside its transaction.

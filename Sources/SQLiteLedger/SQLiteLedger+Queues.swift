@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import GRDB
 package import Ledger
+internal import Records
 package import TransferModel
 
 /// How the service and the process that carries background tasks out talk: rows that one writes and the other takes.

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import GRDB
 package import Ledger
+package import Records
 internal import Synchronization
 internal import TransferModel
 

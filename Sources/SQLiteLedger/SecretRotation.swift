@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import GRDB
+package import Records
 internal import TransferModel
 
 /// Encrypts what a database holds of secrets anew, under the first key of a box.
@@ -40,7 +41,7 @@ package enum SecretRotation {
           return new.seal(secret).databaseValue
         }
       }
-      for kind in DocumentKind.allCases { count += try reseal(kind, database, new) }
+      for column in SealedDocument.allCases { count += try reseal(column, database, new) }
       try RowNaming(database: database, box: new).rename()
       try KeyCheck.write(database, new)
       try Overwritten.mark(database)
@@ -51,14 +52,17 @@ package enum SecretRotation {
     return count
   }
 
-  /// Seals all documents of a kind with the first key of the box.
-  private static func reseal(_ kind: DocumentKind, _ database: Database, _ box: SecretBox) throws -> Int {
-    try SealedColumn(kind.place, in: database).rewrite { value in
+  /// Seals all documents of a column with the first key of the box.
+  private static func reseal(
+    _ column: SealedDocument, _ database: Database, _ box: SecretBox
+  ) throws -> Int {
+    try SealedColumn(column.place, in: database).rewrite { value in
       guard case .blob(let data) = value.storage else { return nil }
       do throws(SecretBox.Fault) {
-        return Data(box.seal(try box.open(Array(data), as: kind), as: kind)).databaseValue
+        let document = try box.open(Array(data), as: column.kind)
+        return Data(box.seal(document, as: column.kind)).databaseValue
       } catch .unknownKey {
-        throw UnknownKey(table: kind.place.table)
+        throw UnknownKey(table: column.place.table)
       } catch {
         // It was damaged, and is no worse under the old key.
         return nil

@@ -78,7 +78,7 @@ package struct AttemptMachine: Sendable {
     (state.retryAt, state.retryDelay) = (nil, nil)
     state.attempts += 1
     state.isActive = true
-    (notBefore, repeated) = (nil, [])
+    (notBefore, repeated, heldResponse) = (nil, [], nil)
     (isUnderWay, isStopping) = (false, false)
     state.question = nil
   }

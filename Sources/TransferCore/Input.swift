@@ -68,7 +68,7 @@ package enum Input: Sendable {
   /// What the other process has is known now; tasks that it has not were created, and not handed over.
   /// - Parameter except: those of which nobody can say.
   case allElsewhereKnown(except: Set<TaskID>)
-  /// All that an earlier process left was told.
+  /// The recovery is complete: interrupted tasks start or end now. A recovery that failed is repeated, so it leaves their rows unchanged.
   case recoveredAll
   /// The session is to be another process's: what can go on there stops here.
   case leave

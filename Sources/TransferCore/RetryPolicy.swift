@@ -1,3 +1,4 @@
+internal import HTTPDates
 package import TransferModel
 
 /// What follows an attempt of a background session's task: its end, or another attempt.

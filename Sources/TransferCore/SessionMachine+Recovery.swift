@@ -15,7 +15,9 @@ extension SessionMachine {
     case .recovered(let task, let isAhead):
       recover(task, at: now, into: &turn)
       // Where it is evicted, the row is all that is left of it.
-      if isAhead, let machine = tasks[task.id], Eviction(of: machine, above: residentBytes) != nil {
+      if isAhead, task.state == .suspended, let machine = tasks[task.id],
+        Eviction(of: machine, above: residentBytes) != nil
+      {
         turn.update(machine.task)
       }
     case .hadBegun(let id):
@@ -36,6 +38,12 @@ extension SessionMachine {
         }
       }
     case .recoveredAll:
+      let continued = interrupted
+      interrupted = []
+      for id in continued {
+        assert(tasks[id] != nil, "an interrupted task was evicted")
+        change(id) { machine, session in machine.recover(session, at: now, into: &turn) }
+      }
       endIfDone(at: now, into: &turn)
       finishEvents(at: now, into: &turn)
     default: assertionFailure("no input of a recovery")
@@ -46,7 +54,8 @@ extension SessionMachine {
     tally.recover()
     guard turn.isCarriedElsewhere else {
       tasks.insert(TaskMachine(task, at: .idle(goesOn: task.place.goesOn)))
-      return change(task.id) { machine, session in machine.recover(session, at: now, into: &turn) }
+      if task.state == .suspended { change(task.id) { _, _ in } } else { interrupted.append(task.id) }
+      return
     }
     // Another process may have the task. Until that is found out it is taken for one that was handed over, since that must not happen
     // twice. Its phase is as it was told last; what has changed since then is told by news.

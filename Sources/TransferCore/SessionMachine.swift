@@ -22,6 +22,8 @@ package struct SessionMachine: Sendable {
   private var changed: [TaskID] = []
   /// Whether recovery has ended. A new session has none to wait for.
   private var isRecovered = false
+  /// Recovered tasks that were running or being cancelled.
+  var interrupted: [TaskID] = []
   /// Of the input that is being handled.
   private var evictions: [Eviction] = []
 
@@ -191,12 +193,15 @@ package struct SessionMachine: Sendable {
 
   /// Does something with an unfinished task, where there is one.
   mutating func change(_ id: TaskID, _ body: (inout TaskMachine, borrowing TransferSession) -> Void) {
-    let (session, residentBytes) = (session, residentBytes)
+    let (session, residentBytes, mayEvict) = (session, residentBytes, interrupted.isEmpty)
     changed.append(id)
     var eviction: Eviction?
     tasks.change(id) { machine in
       if !machine.isEnding { body(&machine, session) }
-      eviction = Eviction(of: machine, above: residentBytes)
+      // An interrupted task must be in memory when the recovery is complete.
+      if mayEvict || machine.task.state == .suspended {
+        eviction = Eviction(of: machine, above: residentBytes)
+      }
     }
     if let eviction { evictions.append(eviction) }
   }

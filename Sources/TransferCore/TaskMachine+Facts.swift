@@ -46,10 +46,8 @@ extension TaskMachine {
           .taskWillPerformHTTPRedirection, at: time, .redirected(response, to: request), of: task, in: session
         )
       }
-    case .informational(_, let status, let headers, let time):
-      turn.tell(
-        .taskDidReceiveInformationalResponse, at: time, .informational(status: status, headers: headers),
-        of: task, in: session)
+    case .notified(_, let notification, let time):
+      turn.tell(notification.type, at: time, .notification(notification), of: task, in: session)
     case .resumed(_, let offset, let total, let time):
       task.goOn(at: offset, of: total, time, session, into: &turn)
     case .retries(_, let count, let time, let wait): retries(count, wait, at: time, session, into: &turn)
@@ -139,8 +137,8 @@ extension TransferFact {
   /// Whether the row of a background or suspended task is written again.
   fileprivate var changesRow: Bool {
     switch self {
-    case .progress, .authenticated, .willCache, .accepted: false
-    case .began, .redirected, .informational, .response, .waitsForConnectivity, .asked, .resumed, .keeps,
+    case .progress, .authenticated, .willCache, .accepted, .notified: false
+    case .began, .redirected, .response, .waitsForConnectivity, .asked, .resumed, .keeps,
       .ended, .retries, .beganDelayed, .wasTakenOver:
       true
     }

@@ -32,7 +32,7 @@ extension WorkerMachine {
     // Background tasks ask about nothing else, and store nothing in a cache. A download's response is told with its end.
     case .asked, .willCache, .accepted: break
     case .retries, .beganDelayed, .wasTakenOver: assertionFailure("only this machine reports these facts")
-    case .redirected, .informational, .response, .waitsForConnectivity, .resumed, .authenticated:
+    case .redirected, .notified, .response, .waitsForConnectivity, .resumed, .authenticated:
       turn.facts.append(fact)
     }
     startSuspects(at: now, into: &turn)

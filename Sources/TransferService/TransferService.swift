@@ -7,6 +7,7 @@ package import JSON
 package import Ledger
 internal import Limits
 package import Logging
+package import Records
 internal import Synchronization
 internal import TransferCore
 package import TransferModel
@@ -60,6 +61,7 @@ package final class TransferService: Sendable {
   /// - Parameters:
   ///   - relay: what the engine delivers its facts to; the service connects itself to it.
   ///   - cluster: of the services that share the store; nil: there is no other.
+  ///   - box: seals resume data.
   ///   - pool: threads that fetch from the disk what is not in memory.
   ///   - isAtHome: whether the data directory is where it was; called on the pool.
   ///   - uptime: a monotonic clock.
@@ -69,7 +71,7 @@ package final class TransferService: Sendable {
   package init(
     store: any Ledger, engine: any LocalCarrier, background: BackgroundCarrier? = nil,
     relay: FactRelay, hub: EventHub, cluster: Cluster? = nil, blobs: any BlobStore,
-    resumeSealer: ResumeDataSealer, answerTagger: AnswerTagger, pool: WorkerPool, limits: Limits = Limits(),
+    box: SecretBox, answerTagger: AnswerTagger, pool: WorkerPool, limits: Limits = Limits(),
     isAtHome: @escaping @Sendable () -> Bool = { true }, now: @escaping @Sendable () -> Timestamp,
     uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, alarms: Alarms? = nil,
     seed: UInt64 = .random(in: 0 ... .max), spawn: Spawn = Spawn(), logger: Logger
@@ -89,7 +91,7 @@ package final class TransferService: Sendable {
     caches = SessionCaches(sessions: sessions)
     tasks = Tasks(room: room, sessions: sessions, identifiers: identifiers)
     ownership = Ownership(sessions: sessions, tasks: tasks)
-    resumption = Resumption(tasks: tasks, ownership: ownership, sealer: resumeSealer)
+    resumption = Resumption(tasks: tasks, ownership: ownership, sealer: ResumeDataSealer(box: box))
     bodies = Bodies(room: room, tasks: tasks, smallBodyLimit: limits.smallBodyLimit)
     files = Files(blobs: blobs, bodies: bodies, ownership: ownership)
     spools = BodySpoolFactory(files: files)
@@ -100,7 +102,7 @@ package final class TransferService: Sendable {
     news = NewsReader(room: room, spawn: spawn, logger: logger)
     sweeper = Sweeper(room: room, blobs: blobs, now: now, logger: logger)
     shards = LocalShards(
-      sessions: sessions, recovery: Recovery(sessions: sessions, news: news, blobs: blobs))
+      sessions: sessions, recovery: Recovery(sessions: sessions, news: news, blobs: blobs, logger: logger))
     pruner = Pruner(bodies: bodies, sweeper: sweeper)
     idempotency = IdempotencyKeys(store: store, now: now)
     probes = Probes { url, timeout in try await engine.reach(url, timeout: timeout) }
@@ -237,8 +239,7 @@ package final class TransferService: Sendable {
     guard !id.isShared else { throw .sharedSession }
     let session = try sessions.session(id)
     guard session.state == .invalid else { throw .sessionNotInvalid }
-    let found: [BlobKey]
-    do throws(StoreError) { found = try await bodies.keys(of: id) } catch { throw .store(error) }
+    let found = try await bodies.keys(of: id)
     let blobs = bodies.blobs(of: id)
     let rows = try await news.rows(of: id)
     try await sessions.delete(session, andNews: rows)

@@ -1,3 +1,4 @@
+internal import HTTPDates
 internal import Limits
 package import TransferModel
 

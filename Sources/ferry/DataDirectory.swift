@@ -4,6 +4,7 @@ import FerrySettings
 import FoundationEssentials
 import Ledger
 import Processes
+import Records
 import SQLiteLedger
 import TransferEngine
 import TransferModel
@@ -82,14 +83,15 @@ struct DataDirectory {
   }
 
   /// Opens the database.
+  /// - Parameter box: of these keys.
   /// - Throws: `OpeningError`, or that new keys cannot be saved.
   func open(
-    _ keys: SecretKeys, _ unreadable: UnreadableRows, mayCreate: Bool,
+    _ keys: SecretKeys, _ box: SecretBox, _ unreadable: UnreadableRows, mayCreate: Bool,
     fencedOff: @escaping @Sendable () -> Void = {}, wrote: @escaping @Sendable () -> Void = {},
     published: (@Sendable (Feed) -> Void)?
   ) throws -> SQLiteLedger {
     try SQLiteLedger(
-      path: database, box: SecretBox(secrets: keys.all), unreadable: unreadable, mayCreate: mayCreate,
+      path: database, box: box, unreadable: unreadable, mayCreate: mayCreate,
       willWrite: keys.saveNew, fencedOff: fencedOff, wrote: wrote, published: published)
   }
 

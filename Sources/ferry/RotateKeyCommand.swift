@@ -3,6 +3,7 @@ import Crypto
 import EventLoop
 import FerrySettings
 import Processes
+import Records
 import SQLiteLedger
 
 /// `ferry rotate-key`.

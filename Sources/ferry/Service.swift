@@ -11,6 +11,7 @@ import Ledger
 import Logging
 import MemoryLedger
 import Processes
+import Records
 import SQLiteLedger
 import ServiceLifecycle
 import TransferAPI
@@ -49,10 +50,11 @@ struct Service {
     let places = WorkerPlaces(settings)
     let supervisor = WorkerSupervisor(places: places, arguments: settings.workerArguments, logger: logger)
     let keys = try SecretKeys(settings, mayCreate: true)
+    let box = SecretBox(secrets: keys.all)
     manager.tell(.status("Opening the database"))
     let hub = EventHub()
     let store = CompositeLedger(
-      try await open(directory, keys, place, supervisor, wrote: shared.ring) { hub.publish($0) })
+      try await open(directory, keys, box, place, supervisor, wrote: shared.ring) { hub.publish($0) })
     try directory.prepare()
     let relay = FactRelay()
     let loop = EventLoop(name: "ferry-http")
@@ -65,7 +67,7 @@ struct Service {
     let service = TransferService(
       store: store, engine: engine, background: background, relay: relay, hub: hub, cluster: cluster,
       blobs: settings.blobs,
-      resumeSealer: ResumeDataSealer(secrets: keys.all), answerTagger: AnswerTagger(secrets: keys.all),
+      box: box, answerTagger: AnswerTagger(secrets: keys.all),
       pool: WorkerPool(name: "ferry-read", threads: 2), limits: limits, isAtHome: directory.watch(), now: now,
       logger: logger)
     if engine.networks.hasClasses { await engine.networks.wait() }
@@ -162,7 +164,8 @@ struct Service {
   /// Opens the database. Where a worker or another service is stuck in the middle of a write, it is ended as it would be while this one
   /// runs. Where those of an older version have it open that could not go on beside this one, it waits until they have ended.
   private func open(
-    _ directory: DataDirectory, _ keys: SecretKeys, _ place: ProcessPlace, _ supervisor: WorkerSupervisor,
+    _ directory: DataDirectory, _ keys: SecretKeys, _ box: SecretBox, _ place: ProcessPlace,
+    _ supervisor: WorkerSupervisor,
     wrote: @escaping @Sendable () -> Void, published: (@Sendable (Feed) -> Void)?
   ) async throws -> SQLiteLedger {
     if settings.acceptsNewDatabase { directory.setLogAside(at: now()) }
@@ -172,7 +175,7 @@ struct Service {
         // On a thread of its own, as it takes its time: whoever says meanwhile that this process lives must not wait for it.
         return try await Thread.run(name: "ferry-open") {
           try directory.open(
-            keys, .told(to: logger), mayCreate: mayCreate, fencedOff: endAtOnce, wrote: wrote,
+            keys, box, .told(to: logger), mayCreate: mayCreate, fencedOff: endAtOnce, wrote: wrote,
             published: published)
         }
       } catch let error as OpeningError {

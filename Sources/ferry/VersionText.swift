@@ -1,5 +1,6 @@
 import HTTPServer
 import Processes
+import Records
 import SQLiteLedger
 import TransferEngine
 
@@ -9,8 +10,8 @@ enum VersionText {
   static var text: String {
     [
       "ferry \(Ferry.version)", "commit \(Build.commit)", "Swift \(Build.swift)",
-      "libcurl \(TransferEngine.libcurlVersion)", "OpenSSL \(StoreLibraries.openSSL)",
-      "SQLite \(StoreLibraries.sqlite)", "libmicrohttpd \(MicroHTTPDVersion.loaded)",
+      "libcurl \(TransferEngine.libcurlVersion)", "OpenSSL \(SecretBox.openSSLVersion)",
+      "SQLite \(SQLiteLibrary.version)", "libmicrohttpd \(MicroHTTPDVersion.loaded)",
     ].joined(separator: "\n")
   }
 }

@@ -6,6 +6,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import Processes
+import Records
 import SQLiteLedger
 import ServiceLifecycle
 import Synchronization
@@ -47,7 +48,8 @@ struct WorkerService {
     do {
       // There is one, or nobody would want a worker.
       store = try directory.open(
-        keys, .told(to: logger), mayCreate: false, fencedOff: endAtOnce, published: nil)
+        keys, SecretBox(secrets: keys.all), .told(to: logger), mayCreate: false, fencedOff: endAtOnce,
+        published: nil)
     } catch let error as OpeningError {
       throw directory.explain(error, keys)
     }

@@ -81,7 +81,7 @@ struct BlobBench: Sendable {
     let outcome = reader.read(at: offset, maximum: maximum)
     guard outcome == .notCached else { return outcome }
     await withCheckedContinuation { continuation in
-      reader.prefetch(at: offset, count: maximum, on: pool) { continuation.resume() }
+      pool.submit { reader.fetch(at: offset, count: maximum) { _ in continuation.resume() } }
     }
     return reader.read(at: offset, maximum: maximum)
   }

@@ -152,7 +152,10 @@ import TransferModel
     let place = TemporaryDirectory.make("ferry-blobs")
     let none = DirectoryBlobs(bodies: place + "/none", files: place + "/none")
     #expect(await failure(bench, none) == .gone)
-    #expect(none.list(.tasks).isEmpty && !none.hasFiles)
+    #expect(!none.hasFiles)
+    for shelf in BlobShelf.allCases {
+      await #expect(throws: BlobError.self) { try await none.keys(shelf) }
+    }
     let device = DirectoryBlobs(bodies: "/dev/null", files: "/dev/null")
     #expect(await failure(bench, device) == .refused)
   }

@@ -79,9 +79,7 @@ import TransferModel
     try await bench.put(stored, body.blobKey(of: BlobBench.task))
     let reader = try reader(body, in: bench)
     #expect(reader.wait(at: 0, maximum: 200_001) == nil)
-    await withCheckedContinuation { continuation in
-      reader.prefetch(at: 70_000, count: 10, on: bench.pool) { continuation.resume() }
-    }
+    reader.fetch(at: 70_000, count: 10) { _ in }
     #expect(reader.read(at: 70_000, maximum: 10) == .failed)
     // The block before the damage can still be read.
     if damage == .bit { #expect(reader.wait(at: 0, maximum: 65_536) == Array(bytes[..<65_536])) }

@@ -6,56 +6,11 @@ import TestSupport
 import Testing
 import TransferModel
 
-/// Writers and readers of a store that completes its calls when the test says so.
+/// Writers of a store that completes its calls when the test says so.
 @Suite(.endsInTime) struct SlowStoreTests {
   private typealias Bench = BlobBench
-
-  /// The calls that the store gets, in their order.
-  private final class Calls {
-    let memory = MemoryBlobs()
-    let store: SlowBlobs
-    private var iterator: AsyncStream<SlowBlobs.Waiting>.Iterator
-
-    init() {
-      let (calls, received) = AsyncStream.makeStream(of: SlowBlobs.Waiting.self)
-      iterator = calls.makeAsyncIterator()
-      store = SlowBlobs(memory) { received.yield($0) }
-    }
-
-    /// The next call, which is such a one.
-    func next(_ call: SlowBlobs.Call) async throws -> SlowBlobs.Waiting {
-      let next = try #require(await iterator.next(isolation: #isolation))
-      #expect(next.call == call)
-      return next
-    }
-
-    func answer(_ calls: SlowBlobs.Call...) async throws {
-      for call in calls { try await next(call).answer() }
-    }
-
-    /// Answers calls until that one.
-    func answer(until call: SlowBlobs.Call) async throws -> SlowBlobs.Waiting {
-      while true {
-        let next = try #require(await iterator.next(isolation: #isolation))
-        if next.call == call { return next }
-        next.answer()
-      }
-    }
-  }
-
-  /// Collects the results of a completion, to count its calls.
-  private final class Told<Value: Sendable>: Sendable {
-    private let values = Mutex<[Value]>([])
-    private let first = Gate()
-
-    func tell(_ value: Value) {
-      values.withLock { $0.append(value) }
-      first.open()
-    }
-
-    var all: [Value] { values.withLock { $0 } }
-    func wait() -> Value? { first.wait() ? all.first : nil }
-  }
+  private typealias Calls = SlowCalls
+  private typealias Told<Value: Sendable> = CompletionLog<Value>
 
   private static let (draft, body) = (Bench.key(.draft), Bench.key(.body))
 
@@ -297,45 +252,6 @@ import TransferModel
     #expect(Self.reason(finished.wait()) == .refused)
   }
 
-  // MARK: Reading
-
-  @Test func cancelledFetchCompletesOnce() async throws {
-    let (bench, calls) = (try Bench(.memory), Calls())
-    try await bench.put([1, 2, 3], Self.body, in: calls.memory)
-    let opened = Told<Result<any BlobReader, BlobError>>()
-    calls.store.open(Self.body) { opened.tell($0) }
-    try await calls.answer(.open)
-    let reader = try #require(opened.wait()).get()
-    let fetched = Told<Result<Void, BlobError>>()
-    #expect(reader.read(at: 0, maximum: 3) == .notCached)
-    reader.fetch(at: 0, count: 3) { fetched.tell($0) }
-    let fetch = try await calls.next(.fetch)
-    reader.cancel()
-    guard case .failure(let error) = try #require(fetched.wait()) else {
-      Issue.record("it was not cancelled")
-      return
-    }
-    #expect(error.reason == .cancelled && !fetch.answer() && fetched.all.count == 1)
-    // It can be fetched again.
-    reader.fetch(at: 0, count: 3) { _ in }
-    try await calls.answer(.fetch)
-    #expect(reader.read(at: 0, maximum: 3) == .bytes([1, 2, 3]))
-  }
-
-  @Test func cancelledTaskCancelsItsFetch() async throws {
-    let (bench, calls) = (try Bench(.memory), Calls())
-    try await bench.put([1, 2, 3], Self.body, in: calls.memory)
-    let opened = Told<Result<any BlobReader, BlobError>>()
-    calls.store.open(Self.body) { opened.tell($0) }
-    try await calls.answer(.open)
-    let reader = try #require(opened.wait()).get()
-    let reading = Task { try await reader.bytes(at: 0, count: 3, on: bench.pool) }
-    let fetch = try await calls.next(.fetch)
-    reading.cancel()
-    await #expect(throws: BlobError.self) { try await reading.value }
-    #expect(!fetch.answer())
-  }
-
   // MARK: Prompt completions
 
   /// Each call completes before it returns. A frame for each would overflow the stack.
@@ -350,24 +266,5 @@ import TransferModel
     gate.open()
     let (size, sha256) = try await bench.finish(writer, as: Self.body).get()
     #expect(size == Int64(pieces) && sha256 == Bench.sha256([UInt8](repeating: 7, count: pieces)))
-  }
-
-  /// The reader returns one byte at a time, and each byte must be fetched.
-  @Test func promptFetchesDoNotRecurse() async throws {
-    final class Miser: BlobReader {
-      private let fetched = Mutex<Int64>(-1)
-      func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int> {
-        guard fetched.withLock({ $0 }) == offset else { return .notCached }
-        buffer[0] = UInt8(truncatingIfNeeded: offset)
-        return .bytes(1)
-      }
-      func fetch(at offset: Int64, count: Int, _ done: @escaping BlobDone<Void>) {
-        fetched.withLock { $0 = offset }
-        done(.success(()))
-      }
-      func cancel() {}
-    }
-    let bytes = try await Miser().bytes(at: 0, count: 60_000, on: Bench(.memory).pool)
-    #expect(bytes == (0..<60_000).map { UInt8(truncatingIfNeeded: $0) })
   }
 }

@@ -43,6 +43,30 @@ import Testing
     #expect(owners.list { 1 }.1 == (owner == 1 ? .all : ShardSet()))
   }
 
+  /// Requests read the table of owners at any time: what one of them read may arrive after a handover.
+  @Test func tableThatWasReadBeforeAHandoverIsIgnored() async {
+    let clock = Clock()
+    let owners = Owners(lease: nil) { clock.now }
+    owners.learn(Self.table(owner: 1), as: 1, at: clock.now)
+    owners.arrived(.all)
+    clock.pass(.seconds(1))
+    let early = clock.now
+    clock.pass(.seconds(1))
+    #expect(await owners.vacate(.all, patience: .zero) == .all)
+    _ = owners.gave(.all, to: 2)
+    owners.learn(Self.table(owner: 1), as: 1, at: early)
+    #expect(owners.arriving == ShardSet() && !owners.holds(Self.shard))
+    // Two readings whose results arrive in the wrong order.
+    let first = clock.now
+    clock.pass(.seconds(1))
+    owners.learn(Self.table(owner: 2), as: 1, at: clock.now)
+    owners.learn(Self.table(owner: 1), as: 1, at: first)
+    #expect(owners.arriving == ShardSet())
+    clock.pass(.seconds(1))
+    owners.learn(Self.table(owner: 1), as: 1, at: clock.now)
+    #expect(owners.arriving == .all)
+  }
+
   /// Nothing goes out of a process that woke up, until it knows that it was not taken over from.
   @Test func whoStoodStillSendsNothing() {
     let clock = Clock()

@@ -1,3 +1,4 @@
+import HTTPDates
 import JSON
 import Limits
 import TestSupport

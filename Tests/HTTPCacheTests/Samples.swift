@@ -1,4 +1,5 @@
 import Crypto
+import HTTPDates
 import HTTPFields
 import Testing
 import TransferModel

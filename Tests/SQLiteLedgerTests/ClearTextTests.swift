@@ -202,7 +202,7 @@ import TransferModel
   @Test func columnsInClearAreListed() throws {
     let queue = try DatabaseQueue()
     try Migrations.migrator(Self.box(1)).migrate(queue)
-    let sealed = DocumentKind.allCases.map(\.place) + SealedText.allCases.map(\.place)
+    let sealed = SealedDocument.allCases.map(\.place) + SealedText.allCases.map(\.place)
     var clear: Set<String> = []
     for table in StoredTable.allCases {
       let columns = try queue.read { try $0.columns(in: table.rawValue) }

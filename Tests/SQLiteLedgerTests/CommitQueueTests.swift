@@ -1,6 +1,7 @@
 import Crypto
 import GRDB
 import Ledger
+import Records
 import Synchronization
 import TestSupport
 import Testing

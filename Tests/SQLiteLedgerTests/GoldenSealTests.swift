@@ -4,11 +4,11 @@ import GRDB
 import HTTPCookies
 import KeyDerivation
 import Ledger
-import Records
 import TestSupport
 import Testing
 import TransferModel
 
+@testable import Records
 @testable import SQLiteLedger
 
 /// How rows are named and sealed is the same for ever, as what stands in them is: a row is found again by its name, and opened with
@@ -54,51 +54,47 @@ import TransferModel
   }
 
   /// Whole documents, one of each kind, by OpenSSL's own hand: format, mark of the key, nonce, ciphertext and tag.
-  @Test(arguments: DocumentKind.allCases) func sealedDocumentsAreOpened(_ kind: DocumentKind) throws {
-    let line = try #require(try Golden.lines("store/sealed").first { $0.hasPrefix(kind.name + " ") })
-    let sealed = try #require(Base64.decode(String(line.dropFirst(kind.name.count + 1))))
-    #expect(try GoldenSamples.box.open(sealed, as: kind) == Array("golden".utf8))
+  @Test(arguments: SealedDocument.allCases) func sealedDocumentsAreOpened(_ column: SealedDocument) throws {
+    let line = try #require(try Golden.lines("store/sealed").first { $0.hasPrefix(column.name + " ") })
+    let sealed = try #require(Base64.decode(String(line.dropFirst(column.name.count + 1))))
+    #expect(try GoldenSamples.box.open(sealed, as: column.kind) == Array("golden".utf8))
     // With that nonce, it would be sealed like that now.
     let head = Array(sealed[..<5])
     let again = DocumentCipher(Self.secret.derived(for: "ferry stored secrets 1")).seal(
-      Array("golden".utf8), nonce: Array(sealed[5..<17]), authenticating: [1] + Array(kind.name.utf8),
+      Array("golden".utf8), nonce: Array(sealed[5..<17]), authenticating: [1] + Array(column.name.utf8),
       behind: head)
     #expect(again == sealed)
-    let fresh = GoldenSamples.box.seal(Array("golden".utf8), as: kind)
+    let fresh = GoldenSamples.box.seal(Array("golden".utf8), as: column.kind)
     #expect(fresh[..<5].elementsEqual(head) && fresh.count == sealed.count)
   }
 
-  /// The dictionary with which documents are compressed never changes.
-  @Test func theDictionaryIsAsItWas() {
-    let digest = Hexadecimal.text(Array(SHA256.hash(data: DocumentDictionary.bytes)))
-    #expect(digest == "c414b305305b6d25e9cb9b6a223abeb332891a716d92a7a28e4425fd987a7637")
-  }
-
   /// A document that says what others say is compressed, whatever it is; it is opened as one of its kind and no other.
-  @Test(arguments: DocumentKind.allCases) func documentsAreCompressed(_ kind: DocumentKind) throws {
+  @Test(arguments: SealedDocument.allCases) func documentsAreCompressed(_ column: SealedDocument) throws {
     let document = try Golden.bytes("store/1/task.outcome")
-    let sealed = GoldenSamples.box.seal(document, as: kind)
-    #expect(sealed[0] == (kind.isCompressed ? 2 : 1))
-    #expect(!kind.isCompressed || sealed.count < document.count * 3 / 4)
-    #expect(try GoldenSamples.box.open(sealed, as: kind) == document)
-    let other: DocumentKind = kind == .metrics ? .outcome : .metrics
-    #expect(throws: (any Error).self) { try GoldenSamples.box.open(sealed, as: other) }
+    let sealed = GoldenSamples.box.seal(document, as: column.kind)
+    #expect(sealed[0] == (column.isCompressed ? 2 : 1))
+    #expect(!column.isCompressed || sealed.count < document.count * 3 / 4)
+    #expect(try GoldenSamples.box.open(sealed, as: column.kind) == document)
+    let other: SealedDocument = column == .metrics ? .outcome : .metrics
+    for kind in [other.kind, .resumeData] {
+      #expect(throws: (any Error).self) { try GoldenSamples.box.open(sealed, as: kind) }
+    }
     for index in [0, 1, 30, sealed.count - 1] {
       var changed = sealed
       changed[index] ^= 3
-      #expect(throws: (any Error).self) { try GoldenSamples.box.open(changed, as: kind) }
+      #expect(throws: (any Error).self) { try GoldenSamples.box.open(changed, as: column.kind) }
     }
   }
 
   /// Compressed ones, one of each kind, as they were sealed.
-  @Test(arguments: DocumentKind.allCases.filter(\.isCompressed))
-  func compressedDocumentsAreOpened(_ kind: DocumentKind) throws {
+  @Test(arguments: SealedDocument.allCases.filter(\.isCompressed))
+  func compressedDocumentsAreOpened(_ column: SealedDocument) throws {
     let document = try Golden.bytes("store/1/task.outcome")
-    let line = try Golden.lines("store/compressed").first { $0.hasPrefix(kind.name + " ") }
-    let fresh = Base64.encode(GoldenSamples.box.seal(document, as: kind))
-    let text = try #require(line, "it lacks: \(kind.name) \(fresh)")
-    let sealed = try #require(Base64.decode(String(text.dropFirst(kind.name.count + 1))))
-    #expect(try GoldenSamples.box.open(sealed, as: kind) == document)
+    let line = try Golden.lines("store/compressed").first { $0.hasPrefix(column.name + " ") }
+    let fresh = Base64.encode(GoldenSamples.box.seal(document, as: column.kind))
+    let text = try #require(line, "it lacks: \(column.name) \(fresh)")
+    let sealed = try #require(Base64.decode(String(text.dropFirst(column.name.count + 1))))
+    #expect(try GoldenSamples.box.open(sealed, as: column.kind) == document)
   }
 
   @Test func sealedTextsAreOpened() throws {
@@ -112,7 +108,7 @@ import TransferModel
 
   @Test func everySealHasItsGoldenOne() throws {
     let names = try Golden.lines("store/sealed").map { $0.prefix { $0 != " " && $0 != ":" } }
-    #expect(names.map(String.init) == DocumentKind.allCases.map(\.name) + ["sealed"])
+    #expect(names.map(String.init) == SealedDocument.allCases.map(\.name) + ["sealed"])
   }
 
   @Test func nothingElseIsInTheFolder() throws {

@@ -22,11 +22,11 @@ import TransferModel
 
   /// Whole documents, and what is sealed as text by itself. What the two processes tell each other has documents of its own.
   private static let kinds =
-    DocumentKind.allCases.map(\.name) + [SealedText.credential, .cookie, .deliverySecret].map(\.name)
+    SealedDocument.allCases.map(\.name) + [SealedText.credential, .cookie, .deliverySecret].map(\.name)
 
   @Test func everyKindHasItsDocument() throws {
     #expect(try Golden.names(in: "store/1") == Set(Self.kinds + Self.variants))
-    for kind in [DocumentKind.session, .configuration, .specification, .outcome] {
+    for kind in [SealedDocument.session, .configuration, .specification, .outcome] {
       let written = try JSONParser.parse(try Golden.bytes("store/1/\(kind.name)"))["v"]?.integer
       #expect(written == Int64(Document.version), "\(kind)")
     }
@@ -37,7 +37,7 @@ import TransferModel
     let samples = GoldenSamples()
     var sequence: Int64 = 0
     let fragments = JournalFragment.render([samples.event], [:], &sequence)
-    func written(_ kind: DocumentKind) -> [UInt8] {
+    func written(_ kind: SealedDocument) -> [UInt8] {
       switch kind {
       case .session: samples.session.document
       case .configuration: Document.write(samples.named.configuration)
@@ -71,7 +71,7 @@ import TransferModel
       case .command, .news, .work, .keyCheck: nil
       }
     }
-    var all = DocumentKind.allCases.map { ($0.name, written($0)) }
+    var all = SealedDocument.allCases.map { ($0.name, written($0)) }
     all += SealedText.allCases.compactMap { text in written(text).map { (text.name, Array($0.utf8)) } }
     all += [
       ("session.document.background", samples.background.document),

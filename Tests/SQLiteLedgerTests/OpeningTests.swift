@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Ledger
 import LedgerConformance
+import Records
 import TestSupport
 import Testing
 import TransferModel

@@ -1,5 +1,6 @@
 import Crypto
 import LedgerConformance
+import Records
 import SQLiteLedger
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Ledger
+import Records
 import TestSupport
 import Testing
 import TransferModel
@@ -41,9 +42,11 @@ import TransferModel
     #expect(used == Set(StoredColumn.allCases))
   }
 
-  /// A document's place is authenticated with it, and never changes.
+  /// The name of a document's kind is authenticated with it: a column's is its place, and never changes.
   @Test func placesAreApart() {
-    let names = DocumentKind.allCases.map(\.name) + SealedText.allCases.map(\.name)
+    #expect(SealedDocument.allCases.allSatisfy { $0.kind.name == $0.place.name })
+    let names =
+      SealedDocument.allCases.map(\.name) + SealedText.allCases.map(\.name) + [DocumentKind.resumeData.name]
     #expect(Set(names).count == names.count)
   }
 
@@ -109,8 +112,8 @@ import TransferModel
         #expect(!text.hasPrefix("{"), "\(place.name): \(text)")
       }
     case .blob(let data):
-      if let kind = DocumentKind.allCases.first(where: { $0.place == place }) {
-        #expect(throws: Never.self, "\(place.name)") { try Self.box.open(Array(data), as: kind) }
+      if let document = SealedDocument.allCases.first(where: { $0.place == place }) {
+        #expect(throws: Never.self, "\(place.name)") { try Self.box.open(Array(data), as: document.kind) }
       } else {
         // There is a shard for each byte.
         #expect(place == ColumnPlace(.shard, .byte) || data.first != UInt8(ascii: "{"), "\(place.name)")

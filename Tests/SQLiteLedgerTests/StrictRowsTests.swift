@@ -4,6 +4,7 @@ import GRDB
 import HTTPFields
 import Ledger
 import LedgerConformance
+import Records
 import Synchronization
 import TestSupport
 import Testing
@@ -32,8 +33,8 @@ import TransferModel
     var testDescription: String { "\(sql): \(place)" }
   }
 
-  private static func seal(_ json: String, _ kind: DocumentKind, _ box: SecretBox = box) -> [UInt8] {
-    box.seal(Array(json.utf8), as: kind)
+  private static func seal(_ json: String, _ column: SealedDocument, _ box: SecretBox = box) -> [UInt8] {
+    box.seal(Array(json.utf8), as: column.kind)
   }
 
   private static func task(_ json: String, place: String, reason: String) -> Damage {

@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Ledger
 import Processes
+import Records
 import Synchronization
 import TestSupport
 import Testing

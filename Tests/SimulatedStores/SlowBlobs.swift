@@ -6,7 +6,8 @@ package import TransferModel
 /// store then does the work. It has no local files.
 package final class SlowBlobs: BlobStore {
   package enum Call: Sendable, CaseIterable {
-    case create, reopen, write, commit, discard, open, fetch, size, alias, take, move, delete, list
+    case create, reopen, write, commit, discard, open, fetch, size, alias, take, move, delete, list, setAside,
+      removeSetAside
   }
 
   /// A call whose result is pending.
@@ -54,6 +55,7 @@ package final class SlowBlobs: BlobStore {
   /// Called with each call when it is made.
   private let receive: @Sendable (Waiting) -> Void
   private let isClosed = Mutex(false)
+  private let refused = Mutex<Set<Call>>([])
 
   package init(_ store: any BlobStore, _ receive: @escaping @Sendable (Waiting) -> Void) {
     self.store = store
@@ -62,6 +64,9 @@ package final class SlowBlobs: BlobStore {
 
   /// Fails all further and all pending calls, as if their process were dead.
   package func close() { isClosed.withLock { $0 = true } }
+
+  /// Fails these calls at once from now on, as if the network were down; all others work.
+  package func refuse(_ calls: Call...) { refused.withLock { $0 = Set(calls) } }
 
   @discardableResult
   fileprivate func wait<Value>(
@@ -77,7 +82,11 @@ package final class SlowBlobs: BlobStore {
     } fail: {
       done(.failure($0))
     }
-    receive(waiting)
+    if refused.withLock({ $0.contains(call) }) {
+      waiting.fail(BlobError(.refused, "no network"))
+    } else {
+      receive(waiting)
+    }
     return waiting
   }
 
@@ -168,10 +177,25 @@ package final class SlowBlobs: BlobStore {
     func cancel() { onItsWay.withLock { $0 }?.fail(SlowBlobs.cancelled) }
   }
 
+  private final class Quarantine: BlobQuarantine {
+    private let quarantine: any BlobQuarantine
+    private let store: SlowBlobs
+
+    init(_ quarantine: any BlobQuarantine, _ store: SlowBlobs) {
+      (self.quarantine, self.store) = (quarantine, store)
+    }
+
+    func setAside(_ key: BlobKey, at time: Timestamp, _ done: @escaping BlobDone<Void>) {
+      store.wait(.setAside, key, done) { [quarantine] in quarantine.setAside(key, at: time, $0) }
+    }
+    func removeSetAside(at now: Timestamp, _ done: @escaping BlobDone<Int>) {
+      store.wait(.removeSetAside, nil, done) { [quarantine] in quarantine.removeSetAside(at: now, $0) }
+    }
+  }
+
   package var isDurable: Bool { store.isDurable }
   package var room: (any BlobRoom)? { store.room }
-  /// The other store's, which is not slow.
-  package var quarantine: (any BlobQuarantine)? { store.quarantine }
+  package var quarantine: (any BlobQuarantine)? { store.quarantine.map { Quarantine($0, self) } }
 
   package func create(_ key: BlobKey, _ done: @escaping BlobDone<any BlobDraft>) {
     wait(.create, key, done) { [self] done in

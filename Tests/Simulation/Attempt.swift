@@ -167,7 +167,7 @@ struct Attempt {
     // Where it goes on is told with the head of the answer.
     if hasResumed { return answer(200, at: time) }
     if random.chance(temper.informs) {
-      return .informational(job.task, status: 103, headers: HTTPHeaders(), at: time)
+      return .notified(job.task, .informational(status: 103, headers: HTTPHeaders()), at: time)
     }
     if !hasShakenHands, !hasResumed, let type = job.delegate?.challengeEvent(for: .serverTrust) {
       hasShakenHands = true

@@ -5,6 +5,7 @@ internal import EventLoop
 package import Ledger
 internal import Logging
 internal import MemoryLedger
+import Records
 package import SimulatedStores
 package import TransferCore
 internal import TransferModel
@@ -89,7 +90,7 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
       store: ledger, engine: engine,
       background: BackgroundCarrier(doorbell: workerBell), relay: relay,
       hub: hub, cluster: cluster, blobs: blobs,
-      resumeSealer: ResumeDataSealer(secrets: secrets), answerTagger: AnswerTagger(secrets: secrets),
+      box: SecretBox(secrets: secrets), answerTagger: AnswerTagger(secrets: secrets),
       pool: pool, limits: surroundings.limits, now: { clock.now }, uptime: { clock.uptime }, alarms: alarms,
       seed: random?() ?? .random(in: 0 ... .max), spawn: surroundings.spawn, logger: quiet)
     service.onOutboxNews { [weak self] in self?.mustDispatch = true }

@@ -163,6 +163,20 @@ import TransferModel
     #expect(house.stage.rows[id]?.error?.name == "networkConnectionLost" && house.stage.ends == [id: 1])
   }
 
+  /// A busy origin's response is held back until its attempt ends. It must not be reported after the response to a later attempt.
+  @Test func newAttemptDropsTheResponseHeldFromAnEarlierOne() throws {
+    var house = House()
+    let id = house.stage.create(.data)
+    house.deliver()
+    var busy = TransferResponse.ok
+    busy.status = 503
+    house.fact(.response(id, busy, BodyReference(nil), at: house.stage.now.wall))
+    var attempt = try #require(house.worker.attempts[id])
+    #expect(attempt.heldResponse != nil)
+    attempt.begin()
+    #expect(attempt.heldResponse == nil)
+  }
+
   @Test func aTaskUnderWhichWorkersDieFails() throws {
     var house = House()
     let id = house.stage.create(.download)

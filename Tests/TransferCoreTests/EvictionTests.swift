@@ -123,6 +123,23 @@ import TransferModel
     #expect(!stage.types(of: id).contains(.taskWillBeginDelayedRequest))
   }
 
+  /// Rows are read for a while before a recovery is complete, and evictions are applied meanwhile.
+  @Test func interruptedTaskIsNotEvictedBeforeTheRecoveryIsComplete() throws {
+    var old = Stage()
+    let date = old.now.wall.adding(seconds: 3600)
+    let id = old.create(.download) { specification in
+      specification.earliestBeginDate = date
+      specification.request.headers.append("X-Long", Self.long)
+    }
+    var new = Stage(after: old)
+    new.give(.recovered(try #require(old.machine.task(id)).task))
+    new.give(.hadBegun(id))
+    new.evict()
+    #expect(new.machine.task(id) != nil)
+    new.give(.recoveredAll)
+    #expect(new.takeOrders().count + new.alarms.count + new.ends.count > 0, "it neither starts nor ends")
+  }
+
   /// Evicting tasks between the inputs does not change what becomes of them.
   @Test(arguments: 1...200) func evictionChangesNothing(_ seed: UInt64) {
     var random = RandomSource(seed: seed)

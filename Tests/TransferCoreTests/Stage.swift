@@ -47,6 +47,7 @@ struct Stage {
       submittedBytes: submittedBytes)
     orders = []
     alarms = []
+    evictions = []
   }
 
   /// Gives an input, and carries its turn out.

@@ -207,6 +207,7 @@ import TransferModel
     #expect(row.place.goesOn && !stage.types(of: second).contains(.taskWillBeginDelayedRequest))
     var next = Stage(after: stage, submittedBytes: Self.capacity)
     next.give(.recovered(row))
+    next.give(.recoveredAll)
     #expect(next.types(of: second).last == .taskWillBeginDelayedRequest)
     Self.end(first, &stage)
     Self.answerCalls(&stage)

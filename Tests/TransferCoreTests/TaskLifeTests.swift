@@ -226,6 +226,24 @@ import TransferModel
     #expect(task.id == suspended)
   }
 
+  /// A recovery that fails midway is repeated: it must find the rows as they were.
+  @Test func recoveredTaskNeitherStartsNorEndsBeforeTheRecoveryIsComplete() throws {
+    var old = Stage()
+    let (left, running, cancelled) = (old.create(.download), old.create(.download), old.create(.download))
+    old.give(.cancel(cancelled, keepsPartial: false))
+    old.give(.leave)
+    var new = Stage(after: old)
+    let rows = new.rows
+    for id in [left, running, cancelled] {
+      var task = try #require(old.machine.task(id)).task
+      if id == left { task.place = .idle(goesOn: true) }
+      new.give(.recovered(task))
+    }
+    #expect(new.rows == rows && new.takeOrders().isEmpty && new.ends.isEmpty && new.alarms.isEmpty)
+    new.give(.recoveredAll)
+    #expect(new.ends == [running: 1, cancelled: 1] && new.takeOrders().count == 1)
+  }
+
   /// A world found this: the next service waited for the date of a task that had begun, and told so.
   @Test func aDateThatIsSetTooLateIsNotWaitedFor() throws {
     var stage = Stage()
@@ -237,6 +255,7 @@ import TransferModel
     stage.fact(.began(queued, at: stage.now.wall))
     var new = Stage(after: stage)
     for id in [begun, queued] { new.give(.recovered(try #require(stage.rows[id]))) }
+    new.give(.recoveredAll)
     #expect(new.alarms == [.cancelBegin(begun), .cancelBegin(queued)])
     #expect(new.ends == [begun: 1, queued: 1])
   }

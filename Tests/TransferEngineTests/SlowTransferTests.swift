@@ -62,8 +62,8 @@ import TransferModel
     #expect(memory.list(.tasks) == [key])
   }
 
-  @Test func downloadResumesFromKeptBytes() async throws {
-    let network = WorkerPool(name: "test-network", threads: 3)
+  /// A download that is to resume from another one's bytes.
+  private func resumed() throws -> (TransferJob, DownloadPoint) {
     var job = job(.download)
     let point = DownloadPoint(
       partial: PartialBody(
@@ -71,6 +71,30 @@ import TransferModel
       source: TaskID(high: 1, low: 2), blob: nil)
     try memory.create(point.key).write([Array(Self.bytes[..<Self.kept])], at: 0)
     job.resumePoint = .download(point)
+    return (job, point)
+  }
+
+  /// A store that fails for a while must not cost the bytes that are there.
+  @Test func failedTakeFailsTheTransferAndKeepsItsResumePoint() async throws {
+    let (job, point) = try resumed()
+    let outcome = try await end(of: job) { waiting in
+      if waiting.call == .take { waiting.fail(BlobError(.refused, "no network")) } else { waiting.answer() }
+    }
+    #expect(outcome.error?.name == "resourceUnavailable" && outcome.partial == .download(point))
+    #expect(memory.list(.tasks) == [point.key] && origin.requests.isEmpty)
+  }
+
+  @Test func downloadWhoseBytesAreGoneStartsFromItsBeginning() async throws {
+    let (job, point) = try resumed()
+    memory.delete(point.key)
+    let outcome = try await end(of: job) { $0.answer() }
+    #expect(outcome.error == nil && outcome.size == Int64(Self.bytes.count))
+    #expect(origin.requests.map { $0["Range"] } == [nil])
+  }
+
+  @Test func downloadResumesFromKeptBytes() async throws {
+    let network = WorkerPool(name: "test-network", threads: 3)
+    let (job, _) = try resumed()
     let outcome = try await end(of: job) { waiting in network.submit { waiting.answer() } }
     #expect(outcome.error == nil && outcome.size == Int64(Self.bytes.count))
     let key = BlobKey(job.task, .body, outcome.blob)

@@ -2,6 +2,7 @@ import Crypto
 import EventLoop
 import Foundation
 import Ledger
+import Records
 import SQLiteLedger
 import Synchronization
 import TestSupport

@@ -5,6 +5,7 @@ import Crypto
 import EventLoop
 import Ledger
 import Logging
+import Records
 import SimulatedStores
 import Synchronization
 import TestSupport
@@ -37,7 +38,7 @@ import TransferModel
     let engine: TransferEngine
 
     init(_ address: String, on database: SimulatedDatabase) throws {
-      let blobs = DirectoryBlobs(bodies: "/nowhere/bodies", files: "/nowhere/files")
+      let blobs = MemoryBlobs()
       let pool = WorkerPool(name: "test-pool", threads: 1)
       let relay = FactRelay()
       let keys = [SymmetricKey(size: .bits256)]
@@ -48,7 +49,7 @@ import TransferModel
       service = TransferService(
         store: store, engine: engine, relay: relay, hub: EventHub(),
         cluster: Cluster(store: store, coordination: others), blobs: blobs,
-        resumeSealer: ResumeDataSealer(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
+        box: SecretBox(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
         now: { Timestamp(seconds: 1_800_000_000) },
         logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     }

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Ledger
+import Records
 import TestSupport
 import Testing
 import TransferModel

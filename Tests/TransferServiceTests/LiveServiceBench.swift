@@ -25,6 +25,8 @@ final class LiveServiceBench: Sendable {
   private let directory: String
   private let now: @Sendable () -> Timestamp
   private let isSlow: Bool
+  /// Its blob store, if it completes calls later.
+  let slowBlobs: SlowBlobs
 
   /// - Parameters:
   ///   - idleLifetime: how long an idle session keeps its connections, and its cookies and credentials in memory.
@@ -51,8 +53,8 @@ final class LiveServiceBench: Sendable {
     let files = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
     try files.prepare()
     let network = WorkerPool(name: "test-network", threads: 3)
-    let slow = SlowBlobs(files) { waiting in network.submit { waiting.answer() } }
-    let blobs: any BlobStore = hasSlowBlobs ? slow : files
+    slowBlobs = SlowBlobs(files) { waiting in network.submit { waiting.answer() } }
+    let blobs: any BlobStore = hasSlowBlobs ? slowBlobs : files
     let relay = FactRelay()
     var settings = TransferEngine.Settings(
       egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]), blobs: blobs,
@@ -62,7 +64,7 @@ final class LiveServiceBench: Sendable {
     service = TransferService(
       store: WatchedStore(store, moments), engine: engine,
       background: BackgroundCarrier(doorbell: DoorbellPull(path: directory + "/no-bell")), relay: relay,
-      hub: hub, blobs: blobs, resumeSealer: ResumeDataSealer(secrets: secrets),
+      hub: hub, blobs: blobs, box: SecretBox(secrets: secrets),
       answerTagger: AnswerTagger(secrets: secrets), pool: WorkerPool(name: "test-read", threads: 1), now: now,
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     _ = try await service.recover()

@@ -1,4 +1,5 @@
 import BlobStore
+import Logging
 import SimulatedStores
 import Testing
 import TransferModel
@@ -8,6 +9,7 @@ import TransferModel
 /// What a start finds of downloads under way.
 @Suite struct SalvageTests {
   private let blobs = MemoryBlobs()
+  private let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
   /// Of the new owner.
   private static let stamp = BlobStamp(epoch: 9)
   private static let (task, other) = (TaskID(high: 1, low: 1), TaskID(high: 1, low: 2))
@@ -27,12 +29,12 @@ import TransferModel
     let point = Self.point(Self.task, stamp)
     try put(5, BlobKey(Self.task, .draft, stamp))
     try put(7, BlobKey(Self.other, .draft, stamp))
-    var salvage = Salvage(blobs, as: Self.stamp)
+    var salvage = Salvage(blobs, as: Self.stamp, logger)
     #expect(await salvage.takeOver(Self.task, at: point)?.partial.offset == 5)
     let kept = BlobKey(Self.task, .partial, Self.stamp)
     #expect(blobs.size(of: kept) == 5 && blobs.size(of: BlobKey(Self.other, .draft, stamp)) == 7)
     // The next start finds the same, though the row was not written.
-    var again = Salvage(blobs, as: Self.stamp)
+    var again = Salvage(blobs, as: Self.stamp, logger)
     for _ in 0..<2 {
       let found = await again.takeOver(Self.task, at: point)
       #expect(found?.partial.offset == 5 && found?.key == kept)
@@ -44,7 +46,7 @@ import TransferModel
     let point = Self.point(Self.task, BlobStamp(epoch: 3))
     try put(4, BlobKey(Self.task, .draft, BlobStamp(epoch: 4, attempt: 9)))
     try put(6, BlobKey(Self.task, .draft, BlobStamp(epoch: 5)))
-    var salvage = Salvage(blobs, as: Self.stamp)
+    var salvage = Salvage(blobs, as: Self.stamp, logger)
     #expect(await salvage.takeOver(Self.task, at: point)?.partial.offset == 6)
     #expect(blobs.size(of: BlobKey(Self.task, .partial, Self.stamp)) == 6)
   }
@@ -53,7 +55,7 @@ import TransferModel
   @Test func whatIsKeptIsTheNewOwners() async throws {
     let point = Self.point(Self.task, BlobStamp(epoch: 3))
     try put(5, point.key)
-    var salvage = Salvage(blobs, as: BlobStamp(epoch: 4))
+    var salvage = Salvage(blobs, as: BlobStamp(epoch: 4), logger)
     let found = await salvage.takeOver(Self.task, at: point)
     let kept = try #require(found)
     #expect(kept.blob == BlobStamp(epoch: 4) && kept.partial.offset == 5 && blobs.list(.tasks) == [kept.key])
@@ -61,7 +63,7 @@ import TransferModel
     #expect(throws: BlobError.self) { try blobs.take(kept.key, as: late, size: 5) }
     #expect(await salvage.takeOver(Self.task, at: point) == kept, "asked again")
     // Its row was not written before the next owner came.
-    var next = Salvage(blobs, as: BlobStamp(epoch: 5))
+    var next = Salvage(blobs, as: BlobStamp(epoch: 5), logger)
     #expect(await next.takeOver(Self.task, at: point)?.partial.offset == 5)
     #expect(blobs.list(.tasks) == [BlobKey(Self.task, .partial, BlobStamp(epoch: 5))])
   }
@@ -70,24 +72,54 @@ import TransferModel
   @Test func filesOfALaterOwnerAreNotTouched() async throws {
     let later = BlobKey(Self.task, .draft, BlobStamp(epoch: 10))
     try put(5, later)
-    var salvage = Salvage(blobs, as: Self.stamp)
+    var salvage = Salvage(blobs, as: Self.stamp, logger)
     #expect(await salvage.takeOver(Self.task, at: Self.point(Self.task, BlobStamp(epoch: 3))) == nil)
     #expect(blobs.list(.tasks) == [later] && blobs.size(of: later) == 5)
   }
 
   @Test func whereNothingIsLeftItBeginsAnew() async throws {
-    var salvage = Salvage(blobs, as: Self.stamp)
+    var salvage = Salvage(blobs, as: Self.stamp, logger)
     #expect(await salvage.takeOver(Self.task, at: Self.point(Self.task, nil)) == nil)
     try put(0, BlobKey(Self.task, .draft, nil))
     #expect(await salvage.takeOver(Self.task, at: Self.point(Self.task, nil)) == nil)
     #expect(blobs.list(.tasks).isEmpty, "an empty file would stay behind when the task has ended")
   }
 
+  /// Nothing is deleted, the task keeps its point, and the next recovery finds the bytes.
+  @Test(
+    arguments: [SlowBlobs.Call.size, .move, .list],
+    [point(task, BlobStamp(epoch: 3)), point(other, nil, offset: 5)])
+  func storeThatFailsForAWhileLosesNoBytes(_ call: SlowBlobs.Call, _ point: DownloadPoint) async throws {
+    try put(5, BlobKey(Self.task, .draft, BlobStamp(epoch: 4, attempt: 1)))
+    try put(3, BlobKey(Self.task, .partial, BlobStamp(epoch: 2)))
+    let (isOwn, failing) = (point.source == Self.task, SlowBlobs(blobs) { $0.answer() })
+    var salvage = Salvage(failing, as: Self.stamp, logger)
+    failing.refuse(call)
+    #expect(await salvage.takeOver(Self.task, at: point) == (isOwn ? point : nil))
+    #expect(blobs.list(.tasks).compactMap { blobs.size(of: $0) }.sorted() == [3, 5])
+    failing.refuse()
+    var next = Salvage(failing, as: Self.stamp, logger)
+    let kept = await next.takeOver(Self.task, at: point)
+    #expect(kept?.partial.offset == (isOwn ? 5 : nil))
+    #expect(blobs.list(.tasks) == [kept?.key ?? point.key] && blobs.size(of: kept?.key ?? point.key) == 5)
+  }
+
+  /// The first recovery moved the draft, and failed later.
+  @Test func repeatedRecoveryReplacesNothingThatWasMoved() async throws {
+    let point = Self.point(Self.task, BlobStamp(epoch: 3))
+    try put(7, point.key.part(.draft))
+    try put(5, point.key)
+    for _ in 0..<2 {
+      var salvage = Salvage(blobs, as: Self.stamp, logger)
+      #expect(await salvage.takeOver(Self.task, at: point)?.partial.offset == 7)
+    }
+  }
+
   @Test func whatWasTakenOfAnotherIsGivenBack() async throws {
     let point = Self.point(Self.other, BlobStamp(epoch: 2), offset: 5)
     let draft = BlobKey(Self.task, .draft, BlobStamp(epoch: 3))
     try put(4, draft)
-    var salvage = Salvage(blobs, as: Self.stamp)
+    var salvage = Salvage(blobs, as: Self.stamp, logger)
     _ = await salvage.takeOver(Self.task, at: point)
     #expect(blobs.list(.tasks).isEmpty, "there were fewer bytes than the other task had")
     try put(5, draft)
@@ -112,7 +144,7 @@ import TransferModel
       try put(1, BlobKey(Self.task, .draft, BlobStamp(epoch: epoch, attempt: 1)))
       try put(1, BlobKey(Self.task, .partial, BlobStamp(epoch: epoch)))
     }
-    var salvage = Salvage(blobs, as: Self.stamp)
+    var salvage = Salvage(blobs, as: Self.stamp, logger)
     let kept = await salvage.takeOver(Self.task, at: point)
     #expect((kept != nil) == (point?.source == Self.task))
     #expect(Set(blobs.list(.tasks)) == Set(others + [kept?.key].compactMap(\.self)))

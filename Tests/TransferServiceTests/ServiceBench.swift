@@ -6,6 +6,7 @@ import Ledger
 import Logging
 import MemoryLedger
 import Processes
+import Records
 import Synchronization
 import TestSupport
 import TransferEngine
@@ -48,7 +49,7 @@ final class ServiceBench: Sendable {
     service = TransferService(
       store: store, engine: engine,
       background: BackgroundCarrier(doorbell: DoorbellPull(path: directory + "/bell")), relay: relay,
-      hub: hub, blobs: blobs, resumeSealer: ResumeDataSealer(secrets: keys),
+      hub: hub, blobs: blobs, box: SecretBox(secrets: keys),
       answerTagger: AnswerTagger(secrets: keys), pool: pool, now: now,
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
   }

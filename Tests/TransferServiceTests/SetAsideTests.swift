@@ -6,6 +6,7 @@ import Foundation
 import Ledger
 import Logging
 import MemoryLedger
+import Records
 import TestSupport
 import Testing
 import TransferEngine
@@ -66,7 +67,7 @@ import TransferModel
     let keys = [SymmetricKey(size: .bits256)]
     let service = TransferService(
       store: CompositeLedger(store), engine: engine, relay: relay, hub: EventHub(), blobs: blobs,
-      resumeSealer: ResumeDataSealer(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
+      box: SecretBox(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
       now: { Self.time.adding(seconds: 1e8) },
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     return (service, engine)

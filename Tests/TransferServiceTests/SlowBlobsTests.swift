@@ -1,6 +1,7 @@
 import BlobStore
 import Crypto
 import EventLoop
+import SimulatedStores
 import Synchronization
 import TestSupport
 import Testing
@@ -82,6 +83,41 @@ import TransferModel
       #expect(try await bench.end(of: task.id).error == nil)
     }
     #expect(origin.requests.map(\.body) == [Self.bytes, Self.bytes])
+    await bench.stop()
+  }
+
+  private static func isUnavailable(_ error: ServiceError?) -> Bool {
+    if case .storeUnavailable = error { true } else { false }
+  }
+
+  private static func error(_ body: () async throws(ServiceError) -> Void) async -> ServiceError? {
+    do throws(ServiceError) { try await body() } catch { return error }
+    return nil
+  }
+
+  /// A client that is told "not found" would believe it and not ask again.
+  @Test(arguments: [SlowBlobs.Call.open, .fetch])
+  func storeThatFailsForAWhileIsReportedAsUnavailable(_ call: SlowBlobs.Call) async throws {
+    let bench = try await LiveServiceBench(hasSlowBlobs: true)
+    let (service, failing) = (bench.service, bench.slowBlobs)
+    let task = try await ended(.download, .default, bench)
+    let small = try await bench.service.files.keepBody(
+      of: ended(.download, .ephemeral, bench), for: .default
+    ) { _ in nil }
+    failing.refuse(call)
+    if call == .open {
+      #expect(
+        Self.isUnavailable(
+          await Self.error { () throws(ServiceError) in _ = try await service.bodies.body(of: task) }))
+      #expect(
+        Self.isUnavailable(
+          await Self.error { () throws(ServiceError) in _ = try await service.files.open(small) }))
+    } else {
+      #expect(try await body(of: task, bench) == nil)
+    }
+    failing.refuse()
+    #expect(try await body(of: task, bench) == Self.bytes)
+    _ = try await service.files.open(small)
     await bench.stop()
   }
 

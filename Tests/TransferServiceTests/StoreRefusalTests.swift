@@ -4,6 +4,7 @@ import Crypto
 import EventLoop
 import Ledger
 import Logging
+import Records
 import SimulatedStores
 import TestSupport
 import Testing
@@ -28,7 +29,7 @@ import TransferModel
     let keys = [SymmetricKey(size: .bits256)]
     let service = TransferService(
       store: store, engine: engine, relay: relay, hub: EventHub(), blobs: blobs,
-      resumeSealer: ResumeDataSealer(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
+      box: SecretBox(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
       now: { Timestamp(seconds: 1_800_000_000) },
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     let session = try service.view(of: .default).session(.shared).id

@@ -130,7 +130,7 @@ enum WorkerSamples {
   /// What the engine reports of background tasks, and the worker passes on.
   static let facts: [TransferFact] = [
     .began(task, at: time), .redirected(task, response, to: request, at: time),
-    .informational(task, status: 103, headers: response.headers, at: time),
+    .notified(task, .informational(status: 103, headers: response.headers), at: time),
     .response(task, response, BodyReference(nil), at: time), .waitsForConnectivity(task, at: time),
     .asked(task, 1, .challenge(challenge(nil), .taskDidReceiveChallenge), at: time),
     .asked(
@@ -258,7 +258,7 @@ enum WorkerSamples {
     switch fact {
     case .began: "began"
     case .redirected: "redirected"
-    case .informational: "informational"
+    case .notified: "notified"
     case .response: "response"
     case .accepted: "accepted"
     case .willCache: "willCache"

@@ -1,5 +1,6 @@
 import Addresses
 import Curl
+import HTTPDates
 import TestSupport
 import Testing
 import TransferModel

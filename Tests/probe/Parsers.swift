@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCookies
+import HTTPDates
 import HTTPFields
 import JSON
 import Limits

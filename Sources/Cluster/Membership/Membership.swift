@@ -90,9 +90,11 @@ final class Membership: Sendable {
   }
 
   private func learn(as epoch: Epoch) async throws(StoreError) -> OwnershipTable {
-    let time = owners.uptime()
-    let table = try await store.ownership()
-    owners.learn(table, as: epoch, at: time)
+    var (time, table) = (owners.uptime(), try await store.ownership())
+    // A table that was out of date when it arrived is read again.
+    for _ in 0..<2 where !owners.learn(table, as: epoch, at: time) {
+      (time, table) = (owners.uptime(), try await store.ownership())
+    }
     return table
   }
 

@@ -18,6 +18,8 @@ final class Owners: Sendable {
     var takesPart = true
     /// When the ledger was asked last.
     var lastLook: ContinuousClock.Instant?
+    /// When shards were last given away: an older table shows them as still owned here.
+    var gaveAt: ContinuousClock.Instant?
   }
   /// How long a request waits for a session that is being handed over.
   private static let patience = Duration.seconds(30)
@@ -142,13 +144,18 @@ final class Owners: Sendable {
     state.withLock { state in state.assignments.others.allSatisfy { $0 < state.assignments.epoch ?? 0 } }
   }
 
-  /// What the ledger says.
-  /// - Parameter time: when it was asked.
-  func learn(_ table: OwnershipTable, as epoch: Epoch, at time: ContinuousClock.Instant) {
-    let hasChanged = state.withLock { state in
+  /// Learns what the ledger says. A table that is older than the last one, or than the last handover, is ignored: it would show shards that
+  /// were given away as still owned here.
+  /// - Parameter time: when the ledger was asked.
+  /// - Returns: false if the table was ignored.
+  @discardableResult
+  func learn(_ table: OwnershipTable, as epoch: Epoch, at time: ContinuousClock.Instant) -> Bool {
+    let hasChanged: Bool? = state.withLock { state in
+      if let last = state.lastLook, time < last { return nil }
+      if let gaveAt = state.gaveAt, time <= gaveAt { return nil }
       let hasChanged = state.table != table || !isCurrent(state)
       state.table = table
-      state.lastLook = max(state.lastLook ?? time, time)
+      state.lastLook = time
       _ = state.assignments.learn(
         table.owners, processes: Set(table.processes.keys), retiring: table.retiring, as: epoch)
       (state.addresses, state.worker) = (table.processes, table.worker)
@@ -156,7 +163,8 @@ final class Owners: Sendable {
       return hasChanged
     }
     // If unchanged, two waiting requests would wake each other forever.
-    if hasChanged { wakeAll() }
+    if hasChanged == true { wakeAll() }
+    return hasChanged != nil
   }
 
   /// Their sessions are here.
@@ -200,7 +208,9 @@ final class Owners: Sendable {
   /// They are another's, and nothing of them is left here.
   /// - Returns: the receiver's address, if it is known.
   func gave(_ shards: ShardSet, to receiver: Epoch) -> String? {
+    let time = uptime()
     let address = state.withLock { state in
+      state.gaveAt = max(state.gaveAt ?? time, time)
       state.assignments.gave(shards, to: receiver)
       return state.addresses[receiver]
     }

@@ -37,6 +37,8 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
   private var whenTaken: (@Sendable () -> Void)?
 
   private(set) var isEndless = false
+  /// libcurl was allowed to send the request: the other service may have received it.
+  private var wasSent = false
 
   /// - Parameters:
   ///   - answer: called once: with the reply's head, or why there is none.
@@ -158,7 +160,13 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
   }
 
   func mayConnect(to address: PeerAddress) -> SocketPermission { .granted }
-  func maySendRequest(toAddress address: String) -> Bool { true }
+
+  /// libcurl resends a request if a reused connection closes before the reply. This refuses that: only the caller knows whether repeating is
+  /// safe.
+  func maySendRequest(toAddress address: String) -> Bool {
+    defer { wasSent = true }
+    return !wasSent
+  }
 
   // MARK: The reply's head
 
@@ -250,7 +258,7 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
     hasFailed = result != .ok
     self.easy = nil
     if !hasHead {
-      let isUnreached = result == .couldntConnect
+      let isUnreached = result == .couldntConnect && !wasSent
       settle(.failure(isUnreached ? .unreachable : .lost(easy.errorMessage)))
     }
     letGo()

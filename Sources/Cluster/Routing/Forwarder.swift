@@ -129,13 +129,23 @@ struct Forwarder: Sendable {
     return holder
   }
 
-  /// Whether another service keeps the reply to an Idempotency-Key.
-  func keepsReply(under key: IdempotencyKey, at address: String) async -> Bool {
+  /// Whether another service keeps the reply to an Idempotency-Key; nil if the service does not answer. A service that
+  /// cannot be reached has ended or not started, so it keeps no reply.
+  func keepsReply(under key: IdempotencyKey, at address: String) async -> Bool? {
+    guard let peers else { return false }
     var fields = HTTPFields()
     fields[.tenant] = key.tenant.name
     fields[.idempotencyKey] = "\"\(key.text)\""
-    let answer = try? await peers?.send(Self.question(Self.keepsPath), fields, body: [], to: address)
-    return answer?.head.status == .noContent
+    do throws(PeerFailure) {
+      switch try await peers.send(Self.question(Self.keepsPath), fields, body: [], to: address).head.status {
+      case .noContent: return true
+      case .notFound: return false
+      default: return nil
+      }
+    } catch {
+      if case .unreachable = error { return false }
+      return nil
+    }
   }
 
   private static func question(_ path: String) -> ServerRequest {
@@ -149,13 +159,21 @@ struct Forwarder: Sendable {
     let fields = request.head.headerFields
     if request.path == keepsPath, let tenant = fields[.tenant], let text = fields[.idempotencyKey] {
       let key = IdempotencyKey(tenant: Tenant(name: tenant), text: String(text.dropFirst().dropLast()))
-      return ServerResponse(status: await locator.keepsReply(under: key) ? .noContent : .notFound)
+      return await answer { () throws(ClusterError) in try await locator.keepsReply(under: key) }
     }
     guard request.path.hasPrefix(holdsPath) else { return nil }
     guard let subject = Subject(id: String(request.path.dropFirst(holdsPath.count))) else {
       return ServerResponse(status: .notFound)
     }
-    return ServerResponse(status: await locator.holds(subject) ? .noContent : .notFound)
+    return await answer { () throws(ClusterError) in try await locator.holds(subject) }
+  }
+
+  private static func answer(_ isTrue: () async throws(ClusterError) -> Bool) async -> ServerResponse {
+    do throws(ClusterError) {
+      return ServerResponse(status: try await isTrue() ? .noContent : .notFound)
+    } catch {
+      return ServerResponse(status: .serviceUnavailable)
+    }
   }
 }
 

@@ -50,18 +50,23 @@ final class RequestLocator: Sendable {
     return !owners.isAlone
   }
 
-  /// Whether this process has it in its memory.
-  func holds(_ subject: Subject) async -> Bool {
-    guard let holder = try? holder(), let session = try? await session(of: subject, in: holder) else {
+  /// Whether this service has the subject in its memory.
+  func holds(_ subject: Subject) async throws(ClusterError) -> Bool {
+    let holder = try holder()
+    do throws(StoreError) {
+      return try await session(of: subject, in: holder).map { holder.type(of: $0) != nil } ?? false
+    } catch .unreadable {
+      // The service that got the request reports that.
       return false
-    }
-    return holder.type(of: session) != nil
+    } catch { throw .store(error) }
   }
 
-  /// Whether there is a reply for those who repeat a request, on the disk or in this process's memory.
-  func keepsReply(under key: IdempotencyKey) async -> Bool {
-    guard let oldest = try? holder().now.adding(seconds: -IdempotentReply.retention) else { return false }
-    return (try? await store.replyTime(of: key)).map { $0 > oldest } ?? false
+  /// Whether the ledger or this service's memory has the stored reply to this Idempotency-Key.
+  func keepsReply(under key: IdempotencyKey) async throws(ClusterError) -> Bool {
+    let oldest = try holder().now.adding(seconds: -IdempotentReply.retention)
+    do throws(StoreError) { return try await store.replyTime(of: key).map { $0 > oldest } ?? false } catch {
+      throw .store(error)
+    }
   }
 
   private func session(

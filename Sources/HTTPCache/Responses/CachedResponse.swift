@@ -1,3 +1,4 @@
+internal import HTTPDates
 package import HTTPFields
 package import TransferModel
 

@@ -1,3 +1,4 @@
+internal import Limits
 package import TransferModel
 
 /// The point of an upload has the member `upload`; that of a download has not.
@@ -34,6 +35,13 @@ package struct ResumeData: Sendable, Equatable {
     self.point = point
     self.tenant = tenant
   }
+}
+
+extension DocumentKind {
+  /// Resume data, which a client keeps and sends. The limit is about `batchBytes / batchLines`: a full batch of resume data decompresses to
+  /// about the size of the largest batch.
+  package static let resumeData = DocumentKind(
+    "resume data", compressionLimit: Limits.compressedResumeDataBytes.value, isShown: true)
 }
 
 extension ResumeData: Record {

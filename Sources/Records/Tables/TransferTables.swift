@@ -55,8 +55,8 @@ extension TransferFact: RecordCases {
     RecordCase("redirected", Self.redirected) {
       if case .redirected(let a, let b, let c, let d) = $0 { (a, b, c, d) } else { nil }
     },
-    RecordCase("informational", Self.informational) {
-      if case .informational(let a, let b, let c, let d) = $0 { (a, b, c, d) } else { nil }
+    RecordCase("notified", Self.notified) {
+      if case .notified(let task, let notification, let time) = $0 { (task, notification, time) } else { nil }
     },
     RecordCase("response", Self.response) {
       if case .response(let a, let b, let c, let d) = $0 { (a, b, c, d) } else { nil }
@@ -97,6 +97,14 @@ extension TransferFact: RecordCases {
     RecordCase("wasTakenOver", Self.wasTakenOver) {
       if case .wasTakenOver(let task, let time) = $0 { (task, time) } else { nil }
     },
+  ]
+}
+
+extension TransferNotification: RecordCases {
+  package static let cases: [RecordCase<Self>] = [
+    RecordCase("informational", Self.informational) {
+      if case .informational(let status, let headers) = $0 { (status, headers) } else { nil }
+    }
   ]
 }
 

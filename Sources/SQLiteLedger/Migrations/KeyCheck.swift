@@ -1,4 +1,5 @@
 internal import GRDB
+internal import Records
 
 /// A row that says whether the keys at hand are those that the database was written with: a known text, sealed.
 enum KeyCheck {

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import GRDB
 internal import Ledger
+internal import Records
 internal import TransferModel
 
 /// The database's shape. Migrations are only ever appended: what ran once on a user's disk stays as it was. `Schema` says which of them older
@@ -23,7 +24,7 @@ enum Migrations {
     return migrator
   }
 
-  // Columns with data of clients or origins are sealed (`DocumentKind`, `SealedText`). A `key` or a `space` is a keyed hash of what it names
+  // Columns with data of clients or origins are sealed (`SealedDocument`, `SealedText`). A `key` or a `space` is a keyed hash of what it names
   // (`RowNames`). AUTOINCREMENT: a number that was taken must not come again.
   private static let schema = """
     CREATE TABLE session (

@@ -1,4 +1,5 @@
 internal import GRDB
+internal import Records
 
 /// Which migrations a program knows, and which older programs can use a database beside it.
 ///

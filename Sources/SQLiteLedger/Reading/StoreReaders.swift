@@ -1,5 +1,6 @@
 internal import GRDB
 internal import Ledger
+internal import Records
 internal import TransferModel
 
 /// The database's readers, and what they need besides.

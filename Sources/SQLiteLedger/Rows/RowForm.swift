@@ -51,10 +51,10 @@ struct RowForm<Source>: Sendable {
 }
 
 extension SecretBox {
-  func sealed(_ document: [UInt8], _ kind: DocumentKind) -> SQLiteValue {
-    .blob(seal(document, as: kind))
+  func sealed(_ content: [UInt8], _ column: SealedDocument) -> SQLiteValue {
+    .blob(seal(content, as: column.kind))
   }
-  func sealed(_ text: String, _ kind: DocumentKind) -> SQLiteValue { sealed(Array(text.utf8), kind) }
+  func sealed(_ text: String, _ column: SealedDocument) -> SQLiteValue { sealed(Array(text.utf8), column) }
   func sealed(_ text: String) -> SQLiteValue { .string(seal(text)) }
   func sealed(_ record: some Record) -> SQLiteValue {
     sealed(String(decoding: Document.write(record), as: UTF8.self))

@@ -145,44 +145,44 @@ struct StoredRow {
   }
 
   /// The content of a sealed column.
-  func contentIfAny(_ kind: DocumentKind) throws(UnreadableRow) -> [UInt8]? {
-    switch try storage(kind.column) {
+  func contentIfAny(_ sealed: SealedDocument) throws(UnreadableRow) -> [UInt8]? {
+    switch try storage(sealed.column) {
     case .null: return nil
     case .blob(let data):
-      do throws(SecretBox.Fault) { return try box.open(Array(data), as: kind) } catch {
-        throw fault(kind.column, error.description)
+      do throws(SecretBox.Fault) { return try box.open(Array(data), as: sealed.kind) } catch {
+        throw fault(sealed.column, error.description)
       }
-    default: throw fault(kind.column, "must be a blob")
+    default: throw fault(sealed.column, "must be a blob")
     }
   }
-  func content(_ kind: DocumentKind) throws(UnreadableRow) -> [UInt8] {
-    guard let bytes = try contentIfAny(kind) else { throw fault(kind.column, "is missing") }
+  func content(_ sealed: SealedDocument) throws(UnreadableRow) -> [UInt8] {
+    guard let bytes = try contentIfAny(sealed) else { throw fault(sealed.column, "is missing") }
     return bytes
   }
 
   /// A text that is sealed as it is.
-  func textIfAny(_ kind: DocumentKind) throws(UnreadableRow) -> String? {
-    guard let bytes = try contentIfAny(kind) else { return nil }
+  func textIfAny(_ sealed: SealedDocument) throws(UnreadableRow) -> String? {
+    guard let bytes = try contentIfAny(sealed) else { return nil }
     return String(decoding: bytes, as: UTF8.self)
   }
-  func text(_ kind: DocumentKind) throws(UnreadableRow) -> String {
-    guard let text = try textIfAny(kind) else { throw fault(kind.column, "is missing") }
+  func text(_ sealed: SealedDocument) throws(UnreadableRow) -> String {
+    guard let text = try textIfAny(sealed) else { throw fault(sealed.column, "is missing") }
     return text
   }
 
   /// Reads a document to its end.
   func document<T>(
-    _ kind: DocumentKind, _ read: ([UInt8]) throws(RecordFault) -> T
+    _ sealed: SealedDocument, _ read: ([UInt8]) throws(RecordFault) -> T
   ) throws(UnreadableRow) -> T {
-    guard let read = try documentIfAny(kind, read) else { throw fault(kind.column, "is missing") }
+    guard let read = try documentIfAny(sealed, read) else { throw fault(sealed.column, "is missing") }
     return read
   }
 
   func documentIfAny<T>(
-    _ kind: DocumentKind, _ read: ([UInt8]) throws(RecordFault) -> T
+    _ sealed: SealedDocument, _ read: ([UInt8]) throws(RecordFault) -> T
   ) throws(UnreadableRow) -> T? {
-    guard let bytes = try contentIfAny(kind) else { return nil }
-    return try document(bytes, in: kind.column, read)
+    guard let bytes = try contentIfAny(sealed) else { return nil }
+    return try document(bytes, in: sealed.column, read)
   }
 
   /// Reads a document that was sealed as a secret.

@@ -40,8 +40,8 @@ extension TransferTask {
     for column in [StoredColumn.identifier, .suspendCount, .created, .isPruned] {
       _ = try row.integer(column)
     }
-    for kind in [DocumentKind.specification, .outcome] {
-      guard let document = try row.contentIfAny(kind), !document.starts(with: Document.start) else {
+    for column in [SealedDocument.specification, .outcome] {
+      guard let document = try row.contentIfAny(column), !document.starts(with: Document.start) else {
         continue
       }
       _ = try TransferTask(row)

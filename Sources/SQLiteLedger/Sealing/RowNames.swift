@@ -1,18 +1,16 @@
 internal import Crypto
 internal import HTTPCookies
-internal import KeyDerivation
 internal import Ledger
 internal import Records
 internal import TransferModel
 
-/// Keyed hashes under which rows are found by a text of a client or an origin: HMAC-SHA256 under a key
-/// derived from the secret key. The row does not have the text in clear.
+/// Keyed hashes by which rows are found from a text of a client or an origin: HMAC-SHA256 under the box's naming key. The row
+/// does not have the text in clear.
 struct RowNames: Sendable {
   /// Bytes of a hash: enough that two texts of a table do not get the same one.
   private static let size = 16
-  private let key: SymmetricKey
-
-  init(_ secret: SymmetricKey) { key = secret.derived(for: "ferry row names 1") }
+  /// The naming key of a `SecretBox`.
+  let key: SymmetricKey
 
   /// - Parameter owner: the tenant or the session; the same text of another has another name.
   func name(_ text: String, owner: [UInt8], of kind: RecordKind) -> [UInt8] {
@@ -36,4 +34,8 @@ extension RowNames {
   func name(_ space: ProtectionSpace, of session: SessionID) -> [UInt8] {
     name(StoredCredential.key(space), owner: session.bytes, of: .credential)
   }
+}
+
+extension SecretBox {
+  var names: RowNames { RowNames(key: namingKey) }
 }

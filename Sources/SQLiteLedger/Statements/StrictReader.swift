@@ -1,5 +1,6 @@
 internal import GRDB
 internal import Ledger
+internal import Records
 internal import TransferModel
 
 /// Reads records of a kind strictly. One that cannot be read harms no other: it is told of, and left out of what was asked for.

@@ -95,7 +95,7 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
 
   /// All that its rows have.
   var columns: [StoredColumn] {
-    let documents = DocumentKind.allCases.map(\.place) + SealedText.allCases.map(\.place)
+    let documents = SealedDocument.allCases.map(\.place) + SealedText.allCases.map(\.place)
     return openColumns + documents.filter { $0.table == self }.map(\.column)
   }
 }

@@ -44,7 +44,7 @@ struct TaskBatch {
     var reply: [UInt8] = []
     if let length = body.length, length > Limits.batchBytes.value { throw Self.tooManyBytes }
     do {
-      var (count, size) = (0, 0)
+      var (count, size, bodyBytes) = (0, 0, 0)
       while let chunk = try await body.next() {
         size += chunk.count
         guard size <= Limits.batchBytes.value else { throw Self.tooManyBytes }
@@ -54,16 +54,17 @@ struct TaskBatch {
         while let line = try splitter.next() {
           count += 1
           guard count <= Limits.batchLines.value else { throw Self.tooManyLines(at: line.number) }
-          group.append(await parse(line, with: &parser))
+          group.append(await parse(line, with: &parser, &bodyBytes))
           guard group.count == Self.groupSize else { continue }
           reply += await create(group)
           group.removeAll(keepingCapacity: true)
+          bodyBytes = 0
         }
       }
       if let line = splitter.finish() {
         guard count < Limits.batchLines.value else { throw Self.tooManyLines(at: line.number) }
         var parser = JSONParser()
-        group.append(await parse(line, with: &parser))
+        group.append(await parse(line, with: &parser, &bodyBytes))
       }
       reply += await create(group)
     } catch {
@@ -105,12 +106,12 @@ struct TaskBatch {
   private func createAll(_ batch: BodySpool, _ idempotent: IdempotentRequest) async throws -> ServerResponse {
     var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
     var parser = JSONParser()
-    var parsed: [Line] = []
+    var (parsed, bodyBytes) = ([Line](), 0)
     while let bytes = try await batch.next() {
       splitter.add(bytes)
-      while let line = try splitter.next() { parsed.append(await parse(line, with: &parser)) }
+      while let line = try splitter.next() { parsed.append(await parse(line, with: &parser, &bodyBytes)) }
     }
-    if let line = splitter.finish() { parsed.append(await parse(line, with: &parser)) }
+    if let line = splitter.finish() { parsed.append(await parse(line, with: &parser, &bodyBytes)) }
     let lines = parsed
     let tasks = try await view.createTasks(Self.specifications(lines), in: session) { tasks in
       idempotent.reply(
@@ -128,6 +129,11 @@ struct TaskBatch {
   }
   private static let tooManyBytes = Problem(
     .payloadTooLarge, "a batch has at most \(Limits.batchBytes.value) bytes; send the rest as another")
+
+  private static let tooManyBodyBytes = Problem(
+    .payloadTooLarge,
+    "the bodies of the uploads that a batch resumes have at most \(Limits.batchBytes.value) bytes; send this line in another batch"
+  )
 
   private func create(_ group: [Line]) async -> [UInt8] {
     do throws(ServiceError) {
@@ -149,10 +155,16 @@ struct TaskBatch {
     lines.compactMap { if case .specification(let specification, _) = $0 { specification } else { nil } }
   }
 
-  private func parse(_ line: LineSplitter.Line, with parser: inout JSONParser) async -> Line {
+  /// - Parameter bodyBytes: the bytes of the bodies in memory. A short line of resume data stands for the whole body of an earlier upload.
+  private func parse(
+    _ line: LineSplitter.Line, with parser: inout JSONParser, _ bodyBytes: inout Int
+  ) async -> Line {
     do {
       let specification = try await TaskPayload.specification(
         parser.parse(line.buffer, in: line.range), in: session, view)
+      let size = specification.request.body?.data?.count ?? 0
+      guard bodyBytes + size <= Limits.batchBytes.value else { throw Self.tooManyBodyBytes }
+      bodyBytes += size
       return .specification(specification, line: line.number)
     } catch {
       var problem = Problem(error).telling(at: Self.mostLineErrors)

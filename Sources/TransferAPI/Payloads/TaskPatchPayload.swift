@@ -34,11 +34,6 @@ extension TaskPatch {
 }
 
 extension ObjectReader {
-  /// The client's guess of a count of bytes; -1: it has none.
-  mutating func guess(_ name: String) -> Int64? {
-    integer(name, in: -1...Int(Limits.streamBytes.value)).map { Int64($0) }
-  }
-
   /// An RFC 3339 date-time. In what is stored, zero stands for none.
   mutating func timestamp(_ name: String) -> Timestamp? {
     guard let text = string(name) else { return nil }

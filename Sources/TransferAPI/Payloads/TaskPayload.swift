@@ -29,7 +29,7 @@ enum TaskPayload {
     var reader = ObjectReader(value, at: "", violations)
     guard value.isObject else { throw Problem(violations) }
     reader.allowNull(
-      "resumeData", "description", "earliestBeginDate", "maximumBytesPerSecond", "completion", "delegate")
+      "resumeData", "description", "earliestBeginDate", "maximumBytesPerSecond", "completion")
     let kind = readKind(&reader) ?? .data
     var specification = readSource(&reader, kind, resuming)
     specification.resume = reader.bool("resume") ?? false
@@ -37,7 +37,8 @@ enum TaskPayload {
     specification.description = reader.string("description", upTo: Limits.descriptionBytes.value)
     specification.earliestBeginDate = reader.timestamp("earliestBeginDate")
     specification.maximumBytesPerSecond = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000)
-    specification.preferences = readPreferences(&reader, kind)
+    specification.preferences = TaskPreferences(validating: &reader, of: kind)
+    WebhookPayload.check(specification.preferences.delegate?.webhook, at: "/delegate/webhook/url", violations)
     specification.completion = readCompletion(&reader)
     if !hasDelegate, specification.preferences.delegate == nil, specification.request.body?.isStream == true {
       reader.violations.add(
@@ -105,30 +106,6 @@ enum TaskPayload {
       reader.reject(
         "delegate", "is not for tasks of background sessions: their session's delegate hears of them")
     }
-  }
-
-  private static func readPreferences(_ reader: inout ObjectReader, _ kind: TaskKind) -> TaskPreferences {
-    var preferences = TaskPreferences(of: kind)
-    preferences.countOfBytesClientExpectsToSend = reader.guess("countOfBytesClientExpectsToSend") ?? -1
-    preferences.countOfBytesClientExpectsToReceive = reader.guess("countOfBytesClientExpectsToReceive") ?? -1
-    preferences.prefersIncrementalDelivery = readDelivery(&reader, kind)
-    preferences.delegate = readDelegate(&reader)
-    return preferences
-  }
-
-  private static func readDelivery(_ reader: inout ObjectReader, _ kind: TaskKind) -> Bool {
-    let isPreferred = reader.bool("prefersIncrementalDelivery")
-    if kind == .download, isPreferred == true {
-      reader.reject("prefersIncrementalDelivery", "must be false: a download is delivered when it is whole")
-    }
-    return isPreferred ?? (kind != .download)
-  }
-
-  private static func readDelegate(_ reader: inout ObjectReader) -> TaskDelegate? {
-    guard var fields = reader.object("delegate") else { return nil }
-    let delegate = TaskDelegate(validating: &fields)
-    WebhookPayload.check(delegate.webhook, at: fields.pointer(to: "webhook") + "/url", reader.violations)
-    return delegate
   }
 
   private static func readCompletion(_ reader: inout ObjectReader) -> Webhook? {

@@ -219,7 +219,8 @@ struct Authenticator {
     let refused = self[side].refused
     return [surroundings.stored(offer.space), surroundings.given(side)].lazy
       .compactMap { $0 }.first { candidate in
-        candidate.user != nil && !refused.contains { $0.isSame(as: candidate) }
+        candidate.user != nil && offer.space.authenticationMethod.takesPassword
+          && !refused.contains { $0.isSame(as: candidate) }
       }
   }
 

@@ -8,8 +8,8 @@ struct RequestFiles: Sendable {
   var failure: BlobError?
   /// The body's digest.
   var digest: String?
-  /// Whether an earlier download's bytes were taken.
-  var hasClaim = false
+  /// Whether an earlier download's bytes were taken; nil if none were claimed.
+  var claim: Result<Void, BlobError>?
 
   init() {}
 

@@ -47,10 +47,8 @@ final class DataUploadSource: UploadSource {
 
 /// A stored file, or a part of it. What is not in memory is fetched by the pool while libcurl is paused.
 final class FileUploadSource: UploadSource {
-  private static let readAhead = 1 << 20
-  private let reader: any BlobReader
+  private let reader: PrefetchingReader
   private let range: Range<Int64>
-  private let pool: WorkerPool
   /// Called from any thread when there is more to read.
   private let ready: @Sendable () -> Void
   private var offset: Int64
@@ -58,10 +56,9 @@ final class FileUploadSource: UploadSource {
   init(
     _ reader: any BlobReader, range: Range<Int64>, pool: WorkerPool, ready: @escaping @Sendable () -> Void
   ) {
-    self.reader = reader
+    self.reader = PrefetchingReader(reader, on: pool)
     self.range = range
     offset = range.lowerBound
-    self.pool = pool
     self.ready = ready
   }
 
@@ -71,14 +68,11 @@ final class FileUploadSource: UploadSource {
     guard offset < range.upperBound else { return .end }
     let room = UnsafeMutableRawBufferPointer(
       rebasing: buffer.prefix(Int(clamping: range.upperBound - offset)))
-    switch reader.read(at: offset, into: room) {
+    switch reader.read(at: offset, into: room, upTo: range.upperBound, ready) {
     case .bytes(let count):
       offset += Int64(count)
       return .bytes(count)
-    case .notCached:
-      reader.prefetch(
-        at: offset, count: Int(min(range.upperBound - offset, Int64(Self.readAhead))), on: pool, ready)
-      return .paused
+    case .notCached: return .paused
     case .end, .failed: return .failed
     }
   }
@@ -88,7 +82,7 @@ final class FileUploadSource: UploadSource {
     return true
   }
 
-  func detach() { reader.cancel() }
+  func detach() { reader.close() }
 }
 
 /// A body streamed by the client.

@@ -75,8 +75,8 @@ final class HeadReceiver {
   }
 
   private func takeInformational(_ head: ResponseHead, _ transfer: Transfer) {
-    transfer.facts.append(
-      .informational(transfer.task, status: head.status, headers: head.headers, at: context.settings.now()))
+    let notification = TransferNotification.informational(status: head.status, headers: head.headers)
+    transfer.facts.append(.notified(transfer.task, notification, at: context.settings.now()))
     guard transfer.machine.upload?.take(informational: head, at: transfer.url) == true,
       let point = transfer.machine.upload?.point
     else { return }

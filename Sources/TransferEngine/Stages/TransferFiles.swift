@@ -41,7 +41,7 @@ final class TransferFiles {
         guard let point = need.claim else { return mailbox.post(.opened(task, files)) }
         bodies.take(point.key, as: draft, size: point.partial.offset) { claim in
           var files = files
-          if case .success = claim { files.hasClaim = true }
+          files.claim = claim
           mailbox.post(.opened(task, files))
         }
       }
@@ -105,9 +105,19 @@ final class TransferFiles {
     }
     transfer.digester = nil
     guard transfer.machine.course.stopWaiting(for: .files) else { return .wait }
-    if transfer.machine.claim.wanted != nil, !files.hasClaim { transfer.machine.ranges.lose() }
-    transfer.machine.claim.tried(files.hasClaim)
-    if let end = transfer.machine.course.endOnceOpened { return end }
+    if let end = transfer.machine.course.endOnceOpened {
+      tried(files.claim, of: transfer)
+      return end
+    }
+    if let refusal = tried(files.claim, of: transfer) {
+      context.leaveQueue(transfer.task)
+      return .finish(
+        TransferError(
+          // Background sessions retry both errors: the file may be readable by then.
+          refusal.isFull ? .cannotWriteToFile : .resourceUnavailable,
+          "the earlier part of the download cannot be opened: \(refusal.message)",
+          failingURL: transfer.request.url, underlying: refusal.underlying))
+    }
     if let body = transfer.request.body, body.isInFile {
       guard let reader = files.body else {
         context.leaveQueue(transfer.task)
@@ -120,6 +130,18 @@ final class TransferFiles {
       }
     }
     return transfer.machine.course.sendAtLast()
+  }
+
+  /// Notes whether the bytes of an earlier download were taken. If they do not exist, the download starts from its beginning.
+  /// - Returns: why the store failed; the bytes are then where they were, for a later attempt.
+  @discardableResult
+  private func tried(_ claim: Result<Void, BlobError>?, of transfer: Transfer) -> BlobError? {
+    guard transfer.machine.claim.wanted != nil else { return nil }
+    if case .failure(let error) = claim, ![.gone, .torn, .fencedOff].contains(error.reason) { return error }
+    let hasSucceeded = if case .success = claim { true } else { false }
+    if !hasSucceeded { transfer.machine.ranges.lose() }
+    transfer.machine.claim.tried(hasSucceeded)
+    return nil
   }
 
   /// Digests the body and posts `.opened` with the digest. If the file cannot be read, `.opened` carries the failure and no body.
@@ -170,7 +192,16 @@ final class TransferFiles {
     transfer.machine.claim.letGo()
     let (task, draft, bodies) = (transfer.task, transfer.key(.draft), transfer.session.bodies)
     context.settings.pool.submit { [mailbox = context.mailbox] in
-      let done: BlobDone<Void> = { _ in mailbox.post(.goOn(task) { _ in .conclude }) }
+      let done: BlobDone<Void> = { result in
+        mailbox.post(
+          .goOn(task) { transfer in
+            if case .failure = result {
+              transfer.outcome?.partial = nil
+              transfer.outcome?.error?.resumeDataAvailable = false
+            }
+            return .conclude
+          })
+      }
       switch files {
       case .nothing: done(.success(()))
       case .drop: bodies.delete(draft, done)

@@ -1,31 +1,6 @@
 package import JSON
 internal import Limits
 
-/// How a client shows who it is, or a server that it can be trusted (URLProtectionSpace.authenticationMethod).
-package enum AuthenticationMethod: String, Sendable, CaseIterable {
-  /// Whatever the protocol has: a SOCKS proxy's user and password (RFC 1929).
-  case `default` = "NSURLAuthenticationMethodDefault"
-  case httpBasic = "NSURLAuthenticationMethodHTTPBasic"
-  case httpDigest = "NSURLAuthenticationMethodHTTPDigest"
-  case htmlForm = "NSURLAuthenticationMethodHTMLForm"
-  case ntlm = "NSURLAuthenticationMethodNTLM"
-  case negotiate = "NSURLAuthenticationMethodNegotiate"
-  case clientCertificate = "NSURLAuthenticationMethodClientCertificate"
-  case serverTrust = "NSURLAuthenticationMethodServerTrust"
-
-  /// Challenges that belong to a connection: the session's delegate is asked, not the task's (Apple,
-  /// urlSession(_:didReceive:completionHandler:)).
-  package var isSessionLevel: Bool {
-    switch self {
-    case .ntlm, .negotiate, .clientCertificate, .serverTrust: true
-    case .default, .httpBasic, .httpDigest, .htmlForm: false
-    }
-  }
-
-  /// What answers it is a user and a password.
-  package var takesPassword: Bool { self != .clientCertificate && self != .serverTrust }
-}
-
 /// Where credentials are good (URLProtectionSpace; RFC 9110 §11.5).
 package struct ProtectionSpace: Sendable, Hashable {
   /// Lower case; an IPv6 address without brackets.

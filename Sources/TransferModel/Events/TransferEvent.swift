@@ -1,4 +1,3 @@
-package import HTTPFields
 package import JSON
 
 /// Something a delegate is told.
@@ -10,7 +9,7 @@ package struct TransferEvent: Sendable {
     case stateChanged(TaskState, TaskPhase?, RetryWait? = nil)
     case challenged(AuthenticationChallenge)
     case redirected(TransferResponse, to: TransferRequest)
-    case informational(status: Int, headers: HTTPHeaders)
+    case notification(TransferNotification)
     case response(TransferResponse)
     case delayed(TransferRequest)
     case becameDownload(TransferTask)
@@ -91,9 +90,7 @@ extension TransferEvent {
     case .redirected(let response, let request):
       writer.field("response", Optional(response))
       writer.field("request", Optional(request))
-    case .informational(let status, let headers):
-      writer.field("status", status)
-      writer.field("headers", Optional(headers))
+    case .notification(let notification): notification.encodeArguments(into: &writer)
     case .response(let response): writer.field("response", Optional(response))
     case .delayed(let request): writer.field("request", Optional(request))
     case .becameDownload(let task):

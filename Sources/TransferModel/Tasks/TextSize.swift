@@ -1,6 +1,6 @@
 package import HTTPFields
 
-// Bytes of the texts that a client or an origin chose, for limits on memory. A new member with a text is counted here and nowhere else.
+// Bytes of the texts that a client or an origin chose, for limits on memory. `TaskPreferences` counts its own texts.
 
 extension HTTPHeaders {
   package var textSize: Int { fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
@@ -20,14 +20,14 @@ extension TransferRequest {
 extension TaskSpecification {
   /// Without the body.
   package var textSize: Int {
-    request.textSize + Self.textSize(description, completion, preferences.delegate, resumePoint)
+    request.textSize + Self.textSize(description, completion, preferences, resumePoint)
   }
 
   fileprivate static func textSize(
-    _ description: String?, _ completion: Webhook?, _ delegate: TaskDelegate?, _ point: ResumePoint?
+    _ description: String?, _ completion: Webhook?, _ preferences: TaskPreferences, _ point: ResumePoint?
   ) -> Int {
-    let webhooks = (completion?.textSize ?? 0) + (delegate?.webhook?.textSize ?? 0)
-    return (description?.utf8.count ?? 0) + webhooks + (point?.textSize ?? 0)
+    (description?.utf8.count ?? 0) + (completion?.textSize ?? 0) + preferences.textSize
+      + (point?.textSize ?? 0)
   }
 }
 
@@ -36,12 +36,12 @@ extension TransferTask {
   package var textSize: Int {
     var size = originalRequest.textSize + originalRequest.bodySizeInMemory
     if !isAtOriginalRequest { size += currentRequest.textSize + currentRequest.bodySizeInMemory }
-    return size + TaskSpecification.textSize(description, completion, preferences.delegate, resumePoint)
+    return size + TaskSpecification.textSize(description, completion, preferences, resumePoint)
   }
 }
 
 extension Webhook {
-  fileprivate var textSize: Int { url.utf8.count + (secret?.utf8.count ?? 0) }
+  var textSize: Int { url.utf8.count + (secret?.utf8.count ?? 0) }
 }
 
 extension ResumePoint {

@@ -23,10 +23,7 @@ extension TransferTask: JSONEncodable {
     writer.field("priority", priority)
     writer.field("earliestBeginDate", earliestBeginDate)
     writer.field("maximumBytesPerSecond", maximumBytesPerSecond)
-    let preferences = preferences
-    writer.field("countOfBytesClientExpectsToSend", preferences.countOfBytesClientExpectsToSend)
-    writer.field("countOfBytesClientExpectsToReceive", preferences.countOfBytesClientExpectsToReceive)
-    writer.field("prefersIncrementalDelivery", preferences.prefersIncrementalDelivery)
+    preferences.encodeMembers(into: &writer)
     if isDiscretionary { writer.field("isDiscretionary", true) }
     writer.field("originalRequest", originalRequest)
     writer.field("currentRequest", currentRequest)
@@ -43,7 +40,6 @@ extension TransferTask: JSONEncodable {
     } else {
       writer.null()
     }
-    writer.field("delegate", preferences.delegate)
     writer.field("createdAt", createdAt)
     writer.field("startedAt", startedAt)
     writer.field("completedAt", completedAt)

@@ -28,18 +28,6 @@ package struct TaskBody: Sendable, Equatable {
   }
 }
 
-/// What a client may say of a task besides what it asks for, and most do not (URLSessionTask).
-package struct TaskPreferences: Sendable, Equatable {
-  /// The client's guess of the bytes to send and to receive; -1: it has none.
-  package var countOfBytesClientExpectsToSend: Int64 = -1
-  package var countOfBytesClientExpectsToReceive: Int64 = -1
-  /// Data is delivered as it comes; else once, when it is whole. A download's always is.
-  package var prefersIncrementalDelivery = true
-  package var delegate: TaskDelegate?
-
-  package init(of kind: TaskKind = .data) { prefersIncrementalDelivery = kind != .download }
-}
-
 /// What a client asks for when it creates a task.
 package struct TaskSpecification: Sendable {
   package var kind: TaskKind

@@ -1,12 +1,10 @@
-package import HTTPFields
-
 /// What has happened to the transfer of a task. The engine and the worker report facts in the order in which they happened; the worker
 /// stores its own for the service. Large payloads are indirect, because facts are passed through several queues.
 package enum TransferFact: Sendable {
   /// A request of the task starts, or the cache starts to serve it. May be reported again; sent and received bytes then count from 0.
   case began(TaskID, at: Timestamp)
   indirect case redirected(TaskID, TransferResponse, to: TransferRequest, at: Timestamp)
-  case informational(TaskID, status: Int, headers: HTTPHeaders, at: Timestamp)
+  indirect case notified(TaskID, TransferNotification, at: Timestamp)
   indirect case response(TaskID, TransferResponse, BodyReference, at: Timestamp)
   /// The header fields of a download's response have arrived. This produces no event.
   indirect case accepted(TaskID, TransferResponse)
@@ -36,7 +34,7 @@ package enum TransferFact: Sendable {
 
   package var task: TaskID {
     switch self {
-    case .began(let task, _), .redirected(let task, _, _, _), .informational(let task, _, _, _),
+    case .began(let task, _), .redirected(let task, _, _, _), .notified(let task, _, _),
       .response(let task, _, _, _), .accepted(let task, _), .willCache(let task, _, _, _),
       .waitsForConnectivity(let task, _), .asked(let task, _, _, _), .resumed(let task, _, _, _),
       .keeps(let task, _), .authenticated(let task, _, _), .progress(let task, _, _), .ended(let task, _),

@@ -87,15 +87,15 @@ struct Bodies: Sendable {
     guard let body = task.body, try await isKept(body, of: task) else {
       throw .bodyNotFound(absence(of: task))
     }
+    let hasFile: Bool
     do throws(StoreError) {
       if let bytes = try await store.smallBody(of: id) { return .small(bytes, task) }
-      if try await store.hasBodyFile(id), let reader = await reader(of: task) {
-        return .file(task) { [room] in BodyStream(reader, range: $0, pool: room.pool) }
-      }
+      hasFile = try await store.hasBodyFile(id)
     } catch {
       throw .store(error)
     }
-    throw .bodyNotFound(absence(of: task))
+    guard hasFile, let reader = try await reader(of: task) else { throw .bodyNotFound(absence(of: task)) }
+    return .file(task) { [room] in BodyStream(reader, range: $0, pool: room.pool) }
   }
 
   /// Why a finished task has no body.
@@ -106,20 +106,27 @@ struct Bodies: Sendable {
       hasSessionEnded: session?.type == .ephemeral && session?.state == .invalid, now: now)
   }
 
-  func reader(of task: TransferTask) async -> (any BlobReader)? {
+  /// A reader of a finished task's body; nil if the body does not exist.
+  func reader(of task: TransferTask) async throws(ServiceError) -> (any BlobReader)? {
     let blobs = blobs(of: task.sessionID)
-    return try? await blobAnswer { blobs.open(task.bodyKey, $0) }
+    do throws(BlobError) { return try await blobAnswerIfAny { blobs.open(task.bodyKey, $0) } } catch {
+      throw .blob(error)
+    }
   }
 
-  /// The bytes of a finished task's small body; nil if it has none, or none any more. Call it where waiting for the disk is allowed.
+  /// The bytes of a finished task's small body; nil if it has none, or it was deleted.
   func small(of task: TransferTask) async throws(ServiceError) -> [UInt8]? {
+    guard let size = task.body?.size else { return nil }
+    if size > Int64(smallBodyLimit), try await hasBodyFile(task) { return nil }
     do throws(ServiceError) {
       switch try await storedBody(of: task) {
       case .small(let bytes, _): return bytes
       case .file(let task, _):
         // A body that was put together from parts is a file, also if it is small.
-        guard let size = task.body?.size, size <= Int64(smallBodyLimit) else { return nil }
-        return try? await reader(of: task)?.bytes(at: 0, count: Int(size), on: room.pool)
+        guard let reader = try await reader(of: task) else { return nil }
+        do throws(BlobError) { return try await reader.bytes(at: 0, count: Int(size), on: room.pool) } catch {
+          throw .blob(error)
+        }
       case .live: return nil
       }
     } catch {
@@ -128,6 +135,10 @@ struct Bodies: Sendable {
       default: throw error
       }
     }
+  }
+
+  private func hasBodyFile(_ task: TransferTask) async throws(ServiceError) -> Bool {
+    do throws(StoreError) { return try await store.hasBodyFile(task.id) } catch { throw .store(error) }
   }
 
   /// Drops the temporary body now. Dropping it twice is no error.
@@ -152,13 +163,21 @@ struct Bodies: Sendable {
     room.engine.bodies(of: id, room.session(id)?.type ?? .default)
   }
 
-  /// What a session's tasks left, but for what is in their rows. Looks through all that is kept.
-  func keys(of session: SessionID) async throws(StoreError) -> [BlobKey] {
-    let bodies = try await store.bodyFiles(of: session)
+  /// The keys of all files that a session's tasks left. Lists all files.
+  func keys(of session: SessionID) async throws(ServiceError) -> [BlobKey] {
     let blobs = blobs(of: session)
-    // If listing fails, the files are left to the sweep.
-    let found = try? await blobs.keys(.tasks, on: room.pool) { $0.part == .partial || $0.part == .request }
-    var rest = Set(bodies + (found ?? []).compactMap(\.task)).sorted()[...]
+    let found: [BlobKey]
+    do throws(BlobError) {
+      found = try await blobs.keys(.tasks, on: room.pool) { $0.part == .partial || $0.part == .request }
+    } catch { throw .blob(error) }
+    do throws(StoreError) { return try await keys(of: session, withFiles: found.compactMap(\.task)) } catch {
+      throw .store(error)
+    }
+  }
+
+  private func keys(of session: SessionID, withFiles found: [TaskID]) async throws(StoreError) -> [BlobKey] {
+    let bodies = try await store.bodyFiles(of: session)
+    var rest = Set(bodies + found).sorted()[...]
     var keys: [BlobKey] = []
     while !rest.isEmpty {
       let tasks = try await store.tasks(Array(rest.prefix(500)))

@@ -14,16 +14,15 @@ package final class BodyStream: Sendable {
     case failed
   }
   private enum Source {
-    case file(any BlobReader, end: Int64)
+    case file(PrefetchingReader, end: Int64)
     /// A data task under way; the file is opened when its body grows into one.
-    case live(LiveBody, (any BlobReader)?, place: UInt64)
+    case live(LiveBody, PrefetchingReader?, place: UInt64)
   }
   private struct State {
     var source: Source
     var offset: Int64
     var onNews: (@Sendable () -> Void)?
   }
-  private static let readAhead = 1 << 20
 
   private let pool: WorkerPool
   private let state: Mutex<State>
@@ -31,7 +30,8 @@ package final class BodyStream: Sendable {
   /// A range of a finished body.
   init(_ reader: any BlobReader, range: Range<Int64>, pool: WorkerPool) {
     self.pool = pool
-    state = Mutex(State(source: .file(reader, end: range.upperBound), offset: range.lowerBound))
+    let source = Source.file(PrefetchingReader(reader, on: pool), end: range.upperBound)
+    state = Mutex(State(source: source, offset: range.lowerBound))
   }
 
   /// A body that is arriving, from its first byte on. Until `close()` the origin waits where this reader falls behind.
@@ -77,15 +77,15 @@ package final class BodyStream: Sendable {
       return state.source
     }
     switch source {
-    case .file(let reader, _): reader.cancel()
+    case .file(let reader, _): reader.close()
     case .live(let live, let reader, let place):
       live.leave(place)
-      reader?.cancel()
+      reader?.close()
     }
   }
 
   private func read(
-    _ live: LiveBody, _ reader: (any BlobReader)?, _ place: UInt64, _ maximum: Int, _ state: inout State
+    _ live: LiveBody, _ reader: PrefetchingReader?, _ place: UInt64, _ maximum: Int, _ state: inout State
   ) -> Chunk {
     // Asked first: what came before the end is then here, or on its way to the file.
     let ending = live.ending
@@ -100,24 +100,22 @@ package final class BodyStream: Sendable {
       let (written, isAll) = file.readable
       // A transfer that failed has ended before its last bytes are written: `onNews` comes when they are.
       guard state.offset < written else { return isAll ? Self.chunk(at: ending) : .wait }
-      guard let reader = reader ?? file.reader() else { return .failed }
+      let opened = reader ?? file.reader().map { PrefetchingReader($0, on: pool) }
+      guard let reader = opened else { return .failed }
       state.source = .live(live, reader, place: place)
       return read(reader, upTo: written, maximum, &state)
     }
   }
 
   private func read(
-    _ reader: any BlobReader, upTo end: Int64, _ maximum: Int, _ state: inout State
+    _ reader: PrefetchingReader, upTo end: Int64, _ maximum: Int, _ state: inout State
   ) -> Chunk {
-    let left = end - state.offset
-    switch reader.read(at: state.offset, maximum: Int(min(left, Int64(maximum)))) {
+    let count = Int(min(end - state.offset, Int64(maximum)))
+    switch reader.read(at: state.offset, maximum: count, upTo: end, state.onNews) {
     case .bytes(let bytes):
       state.offset += Int64(bytes.count)
       return .bytes(bytes)
-    case .notCached:
-      let onNews = state.onNews
-      reader.prefetch(at: state.offset, count: Int(min(left, Int64(Self.readAhead))), on: pool) { onNews?() }
-      return .wait
+    case .notCached: return .wait
     case .end, .failed: return .failed
     }
   }

@@ -122,7 +122,7 @@ struct Files: Sendable {
   private func move(_ task: TransferTask, to file: FileID) async throws(ServiceError) {
     let source = bodies.blobs(of: task.sessionID)
     guard source.isDurable else {
-      guard let reader = await bodies.reader(of: task) else { throw .bodyNotFound(.lost) }
+      guard let reader = try await bodies.reader(of: task) else { throw .bodyNotFound(.lost) }
       return try await copy(reader, task.body?.size ?? 0, file)
     }
     // A second name first: until the store knows of the move, the body is where it was.
@@ -137,11 +137,16 @@ struct Files: Sendable {
   private func copy(_ reader: any BlobReader, _ size: Int64, _ id: FileID) async throws(ServiceError) {
     let reception = reception(of: id)
     var offset: Int64 = 0
-    while let bytes = try? await reader.bytes(at: offset, count: BlobWriter.chunkSize, on: pool),
-      !bytes.isEmpty
-    {
-      offset += Int64(bytes.count)
-      await reception.write(bytes)
+    do throws(BlobError) {
+      while true {
+        let bytes = try await reader.bytes(at: offset, count: BlobWriter.chunkSize, on: pool)
+        guard !bytes.isEmpty else { break }
+        offset += Int64(bytes.count)
+        await reception.write(bytes)
+      }
+    } catch {
+      reception.discard()
+      throw .blob(error)
     }
     guard offset == size else {
       reception.discard()
@@ -185,10 +190,11 @@ struct Files: Sendable {
 
   /// One range of a file's bytes.
   func open(_ file: StoredFile) async throws(ServiceError) -> @Sendable (Range<Int64>) -> BodyStream {
-    let reader: any BlobReader
+    let found: (any BlobReader)?
     do throws(BlobError) {
-      reader = try await blobAnswer { blobs.open(BlobKey(file.id), $0) }
-    } catch { throw .fileNotFound }
+      found = try await blobAnswerIfAny { blobs.open(BlobKey(file.id), $0) }
+    } catch { throw .blob(error) }
+    guard let reader = found else { throw .fileNotFound }
     return { [pool] in BodyStream(reader, range: $0, pool: pool) }
   }
 

@@ -29,6 +29,8 @@ final class MachineRoom: Sendable {
   /// Serializes reads of a session's row, so that one read serves all waiters.
   private let rowReads = SessionMutex()
   let removals: Removals
+  /// The sweep of this start deletes no partial files: some could not be taken over.
+  let keepsPartialFiles = Atomic(false)
 
   /// - Parameters:
   ///   - seed: of the ids that machines make.

@@ -3,7 +3,9 @@ internal import EngineAPI
 internal import EventLoop
 internal import JSON
 internal import Ledger
+internal import Logging
 internal import Records
+internal import Synchronization
 internal import TransferCore
 internal import TransferModel
 
@@ -16,25 +18,33 @@ struct Recovery: Sendable {
   let sessions: Sessions
   let news: NewsReader
   let blobs: any BlobStore
+  let logger: Logger
 
   private var room: MachineRoom { sessions.room }
   private var store: any Ledger { sessions.room.recorder.store }
   private var engine: any LocalCarrier { sessions.room.engine }
   private var now: Timestamp { sessions.identifiers.now() }
 
-  /// Sessions, suspended tasks, and the end of those that were running. Called before anyone is let in; again where it fails.
-  /// - Returns: how many tasks it ended.
+  /// Sessions, suspended tasks, and the end of those that were running. Called before clients are let in; call it again if it fails. It reads
+  /// all rows first. Tasks start or end only after the last read has succeeded.
+  /// - Returns: the number of tasks that it ended.
   func recover(_ shards: ShardSet) async throws(StoreError) -> Int {
     sessions.forget(shards)
     engine.storages.noteStored(try await store.sessionsWithStorage().filter { shards.contains($0.shard) })
     try await recoverSessions(shards)
-    let interrupted = try await recoverTasks(shards)
+    let running = try await recoverTasks(shards)
     let arrived = sessions.sessions(of: shards)
     try await recoverBeginnings(arrived)
     try await recoverQuestions(arrived)
-    for session in arrived { give(.recoveredAll, to: session.id) }
+    var ended = 0
+    for session in arrived {
+      room.visit(session.id) { machine, step in
+        _ = machine.take(.recoveredAll, &step)
+        for task in running[session.id] ?? [] where machine.task(task)?.isEnding == true { ended += 1 }
+      }
+    }
     if shards == .all { removeOrphanedCaches() }
-    return interrupted
+    return ended
   }
 
   private func give(_ input: Input, to session: SessionID) {
@@ -73,42 +83,44 @@ struct Recovery: Sendable {
 
   // MARK: Tasks
 
-  private func recoverTasks(_ shards: ShardSet) async throws(StoreError) -> Int {
-    var (interrupted, salvage) = (0, Salvage(blobs, as: room.stamp))
+  /// - Returns: the tasks that were running, by session.
+  private func recoverTasks(_ shards: ShardSet) async throws(StoreError) -> [SessionID: [TaskID]] {
+    var running: [SessionID: [TaskID]] = [:]
+    var salvage = Salvage(blobs, as: room.stamp, logger)
     var last: TransferTask?
     while true {
       let page = try await store.unfinishedTasks(after: last, limit: Self.page)
-      guard let final = page.last else { return interrupted }
+      guard let final = page.last else {
+        if salvage.hasFailed { room.keepsPartialFiles.store(true, ordering: .relaxed) }
+        return running
+      }
       last = final
       for task in page where shards.contains(task.sessionID.shard) {
-        interrupted += await recover(task, &salvage) ? 1 : 0
+        await recover(task, &salvage)
+        if task.state == .running { running[task.sessionID, default: []].append(task.id) }
       }
     }
   }
 
-  /// - Returns: whether it has ended with its process.
-  private func recover(_ known: TransferTask, _ salvage: inout Salvage) async -> Bool {
+  private func recover(_ known: TransferTask, _ salvage: inout Salvage) async {
     // What belongs to a session that cannot be read waits with it.
-    guard store.unreadable.row(.session, known.sessionID) == nil else { return false }
+    guard store.unreadable.row(.session, known.sessionID) == nil else { return }
     var task = known
     if room.background?.has(task.sessionID) != true {
       task.partial = await partial(of: task, &salvage)
     }
     let (recovered, isAhead) = (task, task.partial != known.partial)
     room.directory[task.id] = task.sessionID
-    return room.visit(task.sessionID) { machine, step in
-      machine.take(.recovered(recovered, isAhead: isAhead), &step)
-      return task.state == .running && machine.task(task.id)?.isEnding == true
-    } ?? false
+    room.visit(task.sessionID) { machine, step in
+      _ = machine.take(.recovered(recovered, isAhead: isAhead), &step)
+    }
   }
 
   /// What a download had got: it can go on from there.
   private func partial(of task: TransferTask, _ salvage: inout Salvage) async -> ResumePoint? {
     if task.partial?.upload != nil { return task.partial }
-    return await salvage.takeOver(task.id, at: task.partial?.download, given: task.resumePoint?.download).map
-    {
-      .download($0)
-    }
+    let given = task.resumePoint?.download
+    return await salvage.takeOver(task.id, at: task.partial?.download, given: given).map { .download($0) }
   }
 
   /// A delegate that was asked about a begin date is not asked again: suspended tasks begin when they are resumed.

@@ -69,6 +69,9 @@ final class Sweeper: Sendable {
 
   /// While other processes live, what one of them may be writing is left alone. So is what was written without an epoch.
   private func mayBeLeft(_ key: BlobKey) -> Bool {
+    if room.keepsPartialFiles.load(ordering: .relaxed), key.part == .draft || key.part == .partial {
+      return false
+    }
     guard !room.cluster.isAlone else { return true }
     return key.stamp.epoch != 0 && !room.cluster.isLiving(key.stamp.epoch)
   }
@@ -136,7 +139,12 @@ final class Sweeper: Sendable {
       do throws(BlobError) {
         try await blobAnswer(on: room.pool) { quarantine.setAside(key, at: time, $0) }
         aside.append(key)
-      } catch { continue }
+      } catch {
+        if error.reason == .gone { continue }
+        logger.error(
+          "cannot quarantine an unknown file; the next start tries again",
+          metadata: ["file": "\(key)", "reason": "\(error.message)"])
+      }
     }
     return aside
   }

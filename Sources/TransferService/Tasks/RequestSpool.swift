@@ -106,14 +106,19 @@ struct RequestSpool: Sendable {
     }
   }
 
-  /// The bytes of a task's body; nil if they are gone.
-  func read(_ body: SpooledBody, of task: TransferTask) async -> [UInt8]? {
+  /// The bytes of a task's body; nil if its file does not exist or was changed.
+  func read(_ body: SpooledBody, of task: TransferTask) async throws(ServiceError) -> [UInt8]? {
     let type = room.session(task.sessionID)?.type ?? .default
     let (blobs, key) = (room.engine.bodies(of: task.sessionID, type), body.blobKey(of: task.id))
     do throws(BlobError) {
       let source = try await blobAnswer(on: room.pool) { blobs.open(key, $0) }
       let bytes = try await EncryptedBlob(source, body).bytes(at: 0, count: Int(body.size), on: room.pool)
       return bytes.count == Int(body.size) ? bytes : nil
-    } catch { return nil }
+    } catch {
+      switch error.reason {
+      case .gone, .torn: return nil
+      default: throw .blob(error)
+      }
+    }
   }
 }

@@ -1,29 +1,19 @@
-package import Crypto
-internal import KeyDerivation
 internal import Records
-package import TransferModel
+internal import TransferModel
 
-/// Seals and opens resume data (NSURLSessionDownloadTaskResumeData, NSURLSessionUploadTaskResumeData): what to ask for and where the bytes lie,
-/// encrypted and authenticated with the service's key (AES-GCM), so that a client can keep it anywhere and nobody can
-/// read or forge it.
-package struct ResumeDataSealer: Sendable {
-  private let keys: [SymmetricKey]
-
-  /// - Parameter secrets: the service's secrets, from which the keys are derived: the first seals, all of them open.
-  package init(secrets: [SymmetricKey]) {
-    keys = secrets.map { $0.derived(for: "ferry resume data 1") }
-  }
+/// Seals and opens resume data (NSURLSessionDownloadTaskResumeData, NSURLSessionUploadTaskResumeData): the request, and where its bytes
+/// are. A client can keep the text anywhere. Only this service can read it, and it accepts it only from the same tenant.
+struct ResumeDataSealer: Sendable {
+  let box: SecretBox
 
   /// base64url, without padding.
-  func seal(_ request: TransferRequest, _ point: ResumePoint, of tenant: Tenant) -> String? {
+  func seal(_ request: TransferRequest, _ point: ResumePoint, of tenant: Tenant) -> String {
     let data = ResumeData(request: Self.kept(of: request, point), point: point, tenant: tenant)
-    guard let key = keys.first,
-      let sealed = try? AES.GCM.seal(Document.write(data), using: key).combined
-    else { return nil }
-    return Base64.encodeForURL(Array(sealed))
+    return Base64.encodeForURL(box.seal(Document.write(data), as: .resumeData))
   }
 
-  /// A download is asked for again with GET. The bytes of an upload stay with the task that the point names.
+  /// The part of a request that resuming needs: a download is requested again with GET, and the bytes of an upload stay with the task
+  /// that the point names.
   private static func kept(of request: TransferRequest, _ point: ResumePoint) -> TransferRequest {
     var kept = request
     if point.upload == nil { kept.method = "GET" }
@@ -33,11 +23,10 @@ package struct ResumeDataSealer: Sendable {
     return kept
   }
 
-  /// Nil where the text is not resume data of this service and that tenant.
-  package func open(_ text: String, of tenant: Tenant) -> (request: TransferRequest, point: ResumePoint)? {
-    guard let bytes = Base64.decodeForURL(text), let box = try? AES.GCM.SealedBox(combined: bytes),
-      let opened = keys.lazy.compactMap({ try? AES.GCM.open(box, using: $0) }).first,
-      let data = try? Document.read(ResumeData.self, Array(opened)), data.tenant == tenant
+  /// Nil if the text is not resume data of this service and that tenant.
+  func open(_ text: String, of tenant: Tenant) -> (request: TransferRequest, point: ResumePoint)? {
+    guard let bytes = Base64.decodeForURL(text), let document = try? box.open(bytes, as: .resumeData),
+      let data = try? Document.read(ResumeData.self, document), data.tenant == tenant
     else { return nil }
     return (data.request, data.point)
   }

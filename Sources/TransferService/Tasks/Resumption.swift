@@ -50,7 +50,9 @@ struct Resumption: Sendable {
         specification.request.body = source.originalRequest.body
         guard let body = source.originalRequest.body?.spooled else { return }
         // That file goes with its own task.
-        guard let bytes = await tasks.spool.read(body, of: source) else { throw ServiceError.taskNotFound }
+        guard let bytes = try await tasks.spool.read(body, of: source) else {
+          throw ServiceError.taskNotFound
+        }
         specification.request.body = .data(bytes)
       }
     } catch {

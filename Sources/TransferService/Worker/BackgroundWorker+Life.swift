@@ -77,17 +77,16 @@ private struct Inheritance {
   private(set) var refused: [TaskID] = []
 
   init(_ blobs: any BlobStore, as stamp: BlobStamp, _ logger: Logger) {
-    salvage = Salvage(blobs, as: stamp)
+    salvage = Salvage(blobs, as: stamp, logger)
     self.logger = logger
   }
 
   /// nil where another version wrote it: the row stays, and the task waits for a process that can read it. To begin it anew might
   /// send it twice.
   mutating func take(_ stored: StoredWork) async -> WorkState? {
+    var kept: WorkState
     do throws(RecordFault) {
-      var kept = try WorkerDocument.decode(WorkState.self, stored.document)
-      kept.partial = await partial(kept.partial, of: stored.task)
-      return kept
+      kept = try WorkerDocument.decode(WorkState.self, stored.document)
     } catch {
       refused.append(stored.task)
       logger.error(
@@ -95,6 +94,8 @@ private struct Inheritance {
         metadata: ["task": "\(stored.task)", "reason": "\(error)"])
       return nil
     }
+    kept.partial = await partial(kept.partial, of: stored.task)
+    return kept
   }
 
   /// What is on the disk of what a task was to go on from. The bytes of another download are given back.

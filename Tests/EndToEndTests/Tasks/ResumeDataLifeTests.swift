@@ -55,9 +55,33 @@ import Testing
     #expect(try second.body(of: task.id) == ResumableOrigin.body)
   }
 
-  // MARK: What was kept does not fit any more
+  // MARK: Key rotation
 
-  // MARK: What was kept stays good
+  @Test func `resume data of an old key can be used until that key is dropped`() throws {
+    let first = try FerryProcess()
+    origin.change { $0.stop = 300_000 }
+    let data = try #require(
+      try first.cancelProducingResumeData(first.stalled(origin.url, at: 300_000)).string)
+    first.kill()
+    origin.change { $0.stop = nil }
+    try rotateKey(first.directory)
+    let second = try FerryProcess(directory: first.directory)
+    let task = try second.download(resuming: data)
+    #expect(try second.offsets(of: task.id) == [[300_000, size]])
+    #expect(try second.body(of: task.id) == ResumableOrigin.body)
+    second.kill()
+    try rotateKey(first.directory, "--drop-old")
+    let third = try FerryProcess(directory: first.directory)
+    let body = #"{"kind":"download","resume":true,"resumeData":"\#(data)"}"#
+    let reply = try third.call("POST", "/v1/tasks", body)
+    #expect(reply.status == 400)
+    #expect(reply.json["errors"]?.elements?.compactMap { $0["pointer"]?.string } == ["/resumeData"])
+  }
+
+  private func rotateKey(_ directory: String, _ options: String...) throws {
+    let result = try FerryCommand.run(["rotate-key", "--data-directory", directory] + options)
+    #expect(result.status == 0, "\(result)")
+  }
 
   // MARK: A real server
 

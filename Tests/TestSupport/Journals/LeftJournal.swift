@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import GRDB
 import Ledger
+import Records
 import TransferModel
 
 @testable import SQLiteLedger

@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 
 /// A UNIX socket that takes datagrams, as a service manager has one.
 package final class DatagramSocket: Sendable {
@@ -35,9 +35,9 @@ package final class DatagramSocket: Sendable {
 }
 
 /// Addresses of UNIX sockets (unix(7)).
-enum UnixAddress {
+package enum UnixAddress {
   /// - Parameter name: a path, or a name in the abstract namespace behind `@`.
-  static func with<T>(_ name: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
+  package static func with<T>(_ name: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     var bytes = Array(name.utf8)

@@ -48,7 +48,8 @@ private actor Places {
   }
 }
 
-/// What comes of something asynchronous; waits for it, at most a minute. For tests that are `.blocking`.
+/// Waits for the result of something asynchronous. For tests that are `.blocking`. The time limit only ends a test that hangs: on a busy machine,
+/// tests that compute for long may hold Swift's few threads for a minute.
 package func blocking<Value: Sendable>(
   _ work: @escaping @Sendable () async throws -> Value
 ) throws -> Value {
@@ -62,9 +63,9 @@ package func blocking<Value: Sendable>(
     }
     outcome.isThere.signal()
   }
-  guard outcome.isThere.wait(timeout: .now() + 60) == .success,
+  guard outcome.isThere.wait(timeout: .now() + 300) == .success,
     let result = outcome.result.withLock({ $0 })
-  else { throw Socket.Failure(operation: "nothing came of it", errno: 0) }
+  else { throw Socket.Failure(operation: "the asynchronous work has not ended", errno: 0) }
   return try result.get()
 }
 

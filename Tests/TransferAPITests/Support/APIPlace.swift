@@ -9,6 +9,7 @@ import JSON
 import Ledger
 import Logging
 import MemoryLedger
+import Records
 import SQLiteLedger
 import Synchronization
 import TestSupport
@@ -77,7 +78,7 @@ final class APIPlace: Sendable {
     let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     let service = TransferService(
       store: store, engine: engine, background: BackgroundCarrier(doorbell: SilentBell()), relay: relay,
-      hub: hub, blobs: blobs, resumeSealer: ResumeDataSealer(secrets: secrets),
+      hub: hub, blobs: blobs, box: SecretBox(secrets: secrets),
       answerTagger: AnswerTagger(secrets: secrets), pool: WorkerPool(name: "test-read", threads: 1), now: now,
       logger: logger)
     _ = try blocking { try await service.recover() }

@@ -36,6 +36,25 @@ import Testing
     #expect(origin.fields.allSatisfy { $0["Upload-Draft-Interop-Version"] == "8" })
   }
 
+  /// A short line of resume data stands for a whole body, which the service reads into memory.
+  @Test func batchOfResumedUploadsHasALimitedSize() throws {
+    origin.set { $0.breaks = [300_000] }
+    let first = try origin.upload(by: place, isFile: false)
+    _ = try place.end(of: first)
+    let data = try #require(
+      try place.call("GET", "/v1/tasks/\(first)/resume-data").json["resumeData"]?.string)
+    let most = (64 << 20) / ResumableUploadOrigin.contents.count
+    let line = #"{"kind":"upload","resumeData":"\#(data)"}"# + "\n"
+    let reply = try place.call(
+      "POST", "/v1/tasks", String(repeating: line, count: most + 2),
+      [("Content-Type", "application/x-ndjson")])
+    let statuses = try reply.text.split(separator: "\n").map { line in
+      try JSONParser.parse(Array(line.utf8))["status"]?.integer
+    }
+    #expect(statuses.prefix(most).allSatisfy { $0 == nil })
+    #expect(Array(statuses.dropFirst(most)) == [413, 413])
+  }
+
   @Test func whatIsCancelledGoesOn() throws {
     origin.set { $0.stopsAt = 200_000 }
     let id = try origin.upload(by: place)

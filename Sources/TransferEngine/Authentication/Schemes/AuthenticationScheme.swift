@@ -2,8 +2,7 @@ internal import Curl
 internal import TransferModel
 
 /// An authentication scheme (RFC 9110 §11.1), or the login of a SOCKS proxy. To add one, add its method to `AuthenticationMethod`, and
-/// its type to `AuthenticationSchemes.all`. Check what `ProtectionSpace.covers` and `Authenticator.untried` offer to it: credentials stored for
-/// any method, and the password in a URL.
+/// its type to `AuthenticationSchemes.all`.
 protocol AuthenticationScheme: Sendable {
   var method: AuthenticationMethod { get }
   /// The scheme's name in challenges, in lower case.

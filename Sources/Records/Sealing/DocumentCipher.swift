@@ -5,19 +5,21 @@ internal import Synchronization
 /// AES-256-GCM (NIST SP 800-38D) under one key, by OpenSSL. swift-crypto sets the key up for each message anew, which costs more
 /// than sealing a small document does; what is sealed here, it opens.
 final class DocumentCipher: Sendable {
-  private struct Context: ~Copyable {
+  @safe private struct Context: ~Copyable {
     let pointer: OpaquePointer
-    deinit { EVP_CIPHER_CTX_free(pointer) }
+    deinit { unsafe EVP_CIPHER_CTX_free(pointer) }
   }
+  /// Of the library that was loaded, which need not be the one that Ferry was built with.
+  static var openSSLVersion: String { unsafe String(cString: OpenSSL_version(OPENSSL_VERSION_STRING)) }
   private static let tagSize = COPENSSL_GCM_TAG
   private let context: Mutex<Context>
 
   /// - Parameter key: of 256 bits.
   init(_ key: SymmetricKey) {
     precondition(key.bitCount == 256, "the cipher takes keys of 256 bits")
-    let pointer = key.withUnsafeBytes { copenssl_gcm_new($0.baseAddress!) }
-    guard let pointer else { preconditionFailure("no memory for a cipher") }
-    context = Mutex(Context(pointer: pointer))
+    let pointer = unsafe key.withUnsafeBytes { unsafe copenssl_gcm_new($0.baseAddress!) }
+    guard let pointer = unsafe pointer else { preconditionFailure("no memory for a cipher") }
+    context = Mutex(unsafe Context(pointer: pointer))
   }
 
   /// - Parameters:
@@ -32,9 +34,9 @@ final class DocumentCipher: Sendable {
     precondition(nonce.count == 12 && document.count <= Int32.max)
     let size = head.count + nonce.count + document.count + Self.tagSize
     return context.withLock { context in
-      [UInt8](unsafeUninitializedCapacity: size) { sealed, count in
-        _ = sealed.initialize(fromContentsOf: head + nonce)
-        let isSealed = copenssl_gcm_seal(
+      unsafe [UInt8](unsafeUninitializedCapacity: size) { sealed, count in
+        _ = unsafe sealed.initialize(fromContentsOf: head + nonce)
+        let isSealed = unsafe copenssl_gcm_seal(
           context.pointer, nonce, purpose, Int32(purpose.count), document, Int32(document.count),
           sealed.baseAddress! + head.count + nonce.count)
         precondition(isSealed == 1, "AES-GCM takes any document")

@@ -1,3 +1,4 @@
+import HTTPDates
 import TestSupport
 import Testing
 import TransferModel

@@ -1,5 +1,7 @@
-/// Columns with data of clients and origins. Each value is sealed as a whole, under the name of its column.
-enum DocumentKind: Int, CaseIterable, Sendable {
+internal import Records
+
+/// The columns that hold sealed documents: data of clients and origins. Each value is sealed as a whole, under the name of its column.
+enum SealedDocument: Int, CaseIterable, Sendable {
   case session, configuration, specification, requestBody, outcome, metrics, stream, payload, arguments
   case answer, reply
   case smallBody, deliveryURL, deliveryError, fileType, replyKey, replyLocation, configurationName
@@ -29,9 +31,14 @@ enum DocumentKind: Int, CaseIterable, Sendable {
 
   var column: StoredColumn { place.column }
 
-  /// Authenticated with the document: it never changes.
-  var name: String { Self.names[rawValue] }
-  private static let names = allCases.map(\.place.name)
+  /// `table.column`.
+  var name: String { kind.name }
+
+  /// How the column's values are sealed. The name of the column is authenticated with them, so it never changes.
+  var kind: DocumentKind { Self.kinds[rawValue] }
+  private static let kinds = allCases.map {
+    DocumentKind($0.place.name, compressionLimit: $0.isCompressed ? DocumentKind.maximumSize : 0)
+  }
 
   /// Whether it is made smaller before it is sealed: what Ferry writes itself says much that all of its kind say.
   var isCompressed: Bool {
@@ -44,27 +51,4 @@ enum DocumentKind: Int, CaseIterable, Sendable {
       false
     }
   }
-}
-
-/// The columns that hold single secrets: each is sealed by itself, as text.
-package enum SealedText: CaseIterable, Sendable {
-  case credential, cookie, deliverySecret
-  /// Documents of the two processes, in their own words.
-  case command, work, news
-  case keyCheck
-
-  var place: ColumnPlace {
-    switch self {
-    case .credential: ColumnPlace(.credential, .sealed)
-    case .cookie: ColumnPlace(.cookie, .sealed)
-    case .deliverySecret: ColumnPlace(.delivery, .secret)
-    case .command: ColumnPlace(.command, .sealed)
-    case .work: ColumnPlace(.work, .sealed)
-    case .news: ColumnPlace(.news, .sealed)
-    case .keyCheck: ColumnPlace(.keyCheck, .sealed)
-    }
-  }
-
-  /// `table.column`.
-  package var name: String { place.name }
 }

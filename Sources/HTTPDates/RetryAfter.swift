@@ -1,4 +1,5 @@
 internal import HTTPFields
+package import TransferModel
 
 /// The value of a `Retry-After` field (RFC 9110 §10.2.3).
 package enum RetryAfter {

@@ -1,4 +1,5 @@
 internal import HTTPFields
+package import TransferModel
 
 /// Dates as fields carry them (RFC 9110 §5.6.7). Names compare without case (RFC 9111 §4.2).
 package enum HTTPDate {

@@ -21,6 +21,6 @@ final class NonceSequence: Sendable {
       }
       return (state.prefix, state.count)
     }
-    return withUnsafeBytes(of: (prefix.bigEndian, count.bigEndian)) { Array($0.prefix(12)) }
+    return unsafe withUnsafeBytes(of: (prefix.bigEndian, count.bigEndian)) { unsafe Array($0.prefix(12)) }
   }
 }
