@@ -8,7 +8,7 @@ RELEASE_FLAGS = -c release --scratch-path $(RELEASE_PLACE) --static-swift-stdlib
 	-Xcc -ffunction-sections -Xcc -fdata-sections \
 	-Xcc -ffile-prefix-map=$(CURDIR)=. -Xcc -ffile-prefix-map=$(RELEASE_PLACE)=.build
 
-.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check race side-by-side cost load kill takeover idle faults cache uptime fairness growth fuzz parsers fuzz-parsers simulate clients schemathesis clean
+.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check prose race side-by-side cost load kill takeover idle faults cache uptime fairness growth fuzz parsers fuzz-parsers simulate clients schemathesis clean
 
 demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -61,6 +61,11 @@ format:
 
 format-check:
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/peers/Package.swift Benchmarks/peers/Sources
+
+# The English of the tree, and the subjects of new commits. WRITE=1 records counts that fell; ALL=1 lists every hit, of RULE in the paths IN.
+prose:
+	@scripts/prose/test_prose.py
+	@scripts/prose.py $(if $(ALL),--list '$(or $(RULE),all)' $(IN),$(if $(WRITE),--write))
 
 check: format-check
 	scripts/check.sh
