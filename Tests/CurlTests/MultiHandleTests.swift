@@ -176,26 +176,6 @@ import Testing
     }
   }
 
-  /// What a handle of its own for each transfer costs: little beside the transfer.
-  @Test func aFreshHandleIsCheap() async throws {
-    let origin = origin()
-    let driver = Driver()
-    let clock = ContinuousClock()
-    // Other tests run beside this one, in a build that checks each access: the quickest of each counts, and the ratio.
-    var handles: [Duration] = []
-    var downloads: [Duration] = []
-    for _ in 0..<40 {
-      handles.append(try clock.measure { for _ in 0..<50 { _ = try EasyHandle() } } / 50)
-      let start = clock.now
-      _ = await driver.get(origin.url + "/")
-      downloads.append(clock.now - start)
-    }
-    await driver.close()
-    let (handle, download) = (try #require(handles.min()), try #require(downloads.min()))
-    // Measured: 1 to 2 µs, and 100.
-    #expect(handle * 2 < download, "\(handle) beside \(download)")
-  }
-
   @Test func refusedAddressIsNeverConnectedTo() async {
     let origin = origin()
     let driver = Driver()

@@ -74,16 +74,7 @@ import TransferModel
     ProtectionSpace(
       host: "origin.test", port: 80, protocolName: "http", realm: "r", authenticationMethod: .httpBasic))
 
-  @Test func aDownloadIsChallengedRedirectedRetriedTakenOverAndEnds() throws { try live() }
-
-  /// Without a socket, a thread or a file: the quickest of some, since the machine may have other things to do.
-  @Test func aWholeLifeTakesLessThanAMillisecond() throws {
-    let clock = ContinuousClock()
-    let quickest = try (0..<20).map { _ in try clock.measure { try live() } }.min()
-    #expect(try #require(quickest) < .milliseconds(1))
-  }
-
-  private func live() throws {
+  @Test func aDownloadIsChallengedRedirectedRetriedTakenOverAndEnds() throws {
     var delegate = SessionDelegate()
     delegate.taskChallenges = .ask
     var house = House(delegate: delegate)
