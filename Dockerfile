@@ -1,7 +1,7 @@
-# Builds the service, and runs it as a user without privileges who writes to /var/lib/ferry and nowhere else.
-# scripts/image-test.py builds and tries it; docs/deploy.md tells how to run it.
+# Builds the service, and runs it as a user without privileges who can write to /var/lib/ferry only.
+# scripts/image-test.py builds and tests the image. docs/deploy.md explains how to run it.
 #
-# The tags name one release each. Where a base is to be pinned to the byte, give its digest as well:
+# Each tag names one release. To pin an exact image, add its digest:
 #   docker build --build-arg SWIFT_TAG=6.3.1-bookworm@sha256:… --build-arg DEBIAN_TAG=13.7-slim@sha256:… .
 ARG SWIFT_TAG=6.3.1-bookworm
 ARG DEBIAN_TAG=13.7-slim
@@ -9,24 +9,24 @@ ARG DEBIAN_TAG=13.7-slim
 FROM swift:${SWIFT_TAG} AS build
 WORKDIR /source
 COPY scripts/install-packages.sh scripts/
-# Debian's mirrors keep one version of a package: a pinned one would fail on the day of a security update.
+# Debian's mirrors have one version of each package, so a pinned version would fail after a security update.
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends make \
     && scripts/install-packages.sh build \
     && rm -rf /var/lib/apt/lists/*
 COPY . .
-# `ferry --version` tells the commit. There is no git to ask in the context.
+# The commit for `ferry --version`. The build context has no git repository.
 ARG REVISION=
-# What make dist has in its packages: the same bytes, of the same commit.
+# Builds the same bytes as make dist does from this commit.
 RUN COMMIT="${REVISION}" make release \
     && mkdir /out \
     && scripts/strip.sh .build/release/ferry /out/ferry
 
-# Debian 13 has libcurl 8.14. What is built on Debian 12 runs on it.
+# Debian 13 has libcurl 8.14. A binary from Debian 12 runs on it.
 FROM debian:${DEBIAN_TAG}
-# The libraries that the binary names as its own, and the authorities. Swift's are in the binary.
-# Their versions are those of the release that the tag names, as above.
+# The libraries that the binary needs, and the certificate authorities. Swift's libraries are in the binary.
+# As above, the release of the tag determines the versions.
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
@@ -41,8 +41,9 @@ USER 990:990
 WORKDIR /var/lib/ferry
 VOLUME /var/lib/ferry
 EXPOSE 8080
-# Beyond loopback the service wants tokens: FERRY_TOKEN_FILE names a file that user 990 can read, FERRY_TOKENS has them itself.
-# SQLite's temporary files may become as large as the database, so they are where that is.
+# Beyond loopback, the service requires tokens: FERRY_TOKEN_FILE names a file that user 990 can read, or FERRY_TOKENS has the
+# tokens.
+# SQLite's temporary files may become as large as the database, so they are in its directory.
 ENV FERRY_LISTEN=0.0.0.0:8080 \
     FERRY_DATA_DIRECTORY=/var/lib/ferry \
     SQLITE_TMPDIR=/var/lib/ferry
@@ -50,7 +51,7 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["ferry", "health"]
 ENTRYPOINT ["ferry"]
 CMD ["serve"]
-# Last, so that another revision makes no step anew.
+# The labels come last, so that another revision reuses all cached steps.
 ARG VERSION=0.1.0
 ARG REVISION=
 ARG CREATED=

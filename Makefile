@@ -1,8 +1,8 @@
-# The two commands of the README are `make demo` and `make test`. Each installs the Debian packages that it needs.
+# `make demo` and `make test` are the two commands of the README. Each installs the Debian packages that it needs.
 SHELL := /bin/bash
 SWIFT_FLAGS ?=
-# The released program: Swift's libraries are in it, and it looks for no library beside itself. The linker drops every function that
-# nothing calls; what is left depends on no path of the place of its build.
+# The released program contains Swift's libraries and searches for no library in its own directory. The linker removes unused
+# functions. The remaining bytes do not depend on the path of the build.
 RELEASE_PLACE = $(shell scripts/release-place.sh)
 RELEASE_FLAGS = -c release --scratch-path $(RELEASE_PLACE) --static-swift-stdlib --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -function-sections \
 	-Xcc -ffunction-sections -Xcc -fdata-sections \
@@ -17,33 +17,33 @@ test: test-packages
 	swift build --build-tests $(SWIFT_FLAGS)
 	scripts/test.sh $(SWIFT_FLAGS)
 
-# All that .ci/run leaves out: it takes more than an hour, some of it wants the superuser, and a rate may be wrong on a busy machine.
+# The gates that .ci/run omits: they take more than an hour, some need root, and busy machines distort measured rates.
 gates:
 	scripts/gates.sh
 
 build: packages
 	swift build $(SWIFT_FLAGS)
 
-# What builds the binary, and nothing more.
+# Builds the binary only.
 release: packages
 	@scripts/stamp.sh
 	@scripts/check-packages.sh
 	swift build --product ferry $(RELEASE_FLAGS)
 	ln -sfn $(notdir $(RELEASE_PLACE))/release .build/release
 
-# What is installed: a tarball, a Debian package, an SBOM, in .build/dist.
+# Makes the files for installation in .build/dist: a tarball, a Debian package and an SBOM.
 dist: release
 	@scripts/install-packages.sh dist
 	scripts/dist.sh
 
-# Tries what is installed: what they make, they make in roots of their own. For the superuser.
+# Tests the container image and the package, in root directories of their own. Needs root.
 image-test:
 	scripts/image-test.py
 
 package-test: dist
 	scripts/package-test.py
 
-# `make test` has built the tests.
+# Needs the tests that `make test` has built.
 debian13-test: dist
 	scripts/debian13-test.py
 
@@ -62,7 +62,8 @@ format:
 format-check:
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/peers/Package.swift Benchmarks/peers/Sources
 
-# The English of the tree, and the subjects of new commits. WRITE=1 records counts that fell; ALL=1 lists every hit, of RULE in the paths IN.
+# Checks the English of the tree and the subjects of new commits. WRITE=1 records counts that fell. ALL=1 lists every hit of
+# RULE in the paths IN.
 prose:
 	@scripts/prose/test_prose.py
 	@scripts/prose.py $(if $(ALL),--list '$(or $(RULE),all)' $(IN),$(if $(WRITE),--write))
@@ -70,17 +71,18 @@ prose:
 check: format-check
 	scripts/check.sh
 
-# Beside every peer. ROUNDS, ONLY (works) and PEERS may be given, with commas between names.
+# Compares Ferry with its peers. ROUNDS, ONLY (works) and PEERS are optional, with commas between names.
 race: demo-packages release
 	@scripts/install-packages.sh race
 	scripts/race-peers.sh
 	Benchmarks/measuring/race.py $(or $(ROUNDS),5) $(if $(ONLY),--only=$(ONLY)) $(if $(PEERS),--peers=$(PEERS))
 
-# Beside another build of Ferry: WITH is its binary.
+# Compares Ferry with another build of Ferry, whose binary is WITH.
 side-by-side: demo-packages release
 	Benchmarks/measuring/side_by_side.py $(WITH)
 
-# What a task costs, beside what is recorded. WRITE=1 records it; PROFILE names a work and shows where its instructions go.
+# Compares the cost of a task with the recorded cost. WRITE=1 records it. PROFILE names a work and prints where its instructions
+# are spent.
 cost: demo-packages release
 	@scripts/install-packages.sh cost
 	Benchmarks/measuring/cost.py $(if $(WRITE),--write) $(if $(PROFILE),--profile $(PROFILE))
@@ -91,7 +93,7 @@ load: demo-packages release
 kill: demo-packages release
 	Benchmarks/chaos/kill.py
 
-# Two services on one directory, of which now one, now the other is ended.
+# Kills two services of one data directory in turn.
 takeover: demo-packages release
 	Benchmarks/chaos/takeover.py
 
@@ -108,31 +110,32 @@ cache: demo-packages release
 uptime: demo-packages release
 	Benchmarks/measuring/uptime.py $(TASKS)
 
-# What one tenant or one server costs the others.
+# Measures how much a tenant or a server slows down the others.
 fairness: demo-packages release
 	Benchmarks/measuring/fairness.py
 
-# What requests and starts cost with 100, 10,000 and 1,000,000 tasks. SIZES may be given, with commas between them.
+# Measures requests and starts with 100, 10,000 and 1,000,000 tasks. SIZES is optional, with commas between numbers.
 growth: demo-packages release
 	Benchmarks/measuring/growth.py $(SIZES)
 
-# SECONDS and SEED may be given.
+# SECONDS and SEED are optional.
 fuzz: demo-packages
 	swift build --product ferry --sanitize=address --scratch-path .build/asan
 	Fuzz/fuzz.py $(or $(SECONDS),120) $(SEED)
 
-# Instructions of each parser for a byte.
+# Counts the instructions of each parser per byte.
 parsers: packages
 	@scripts/install-packages.sh cost
 	swift build --product probe $(RELEASE_FLAGS)
 	ln -sfn $(notdir $(RELEASE_PLACE))/release .build/release
 	Benchmarks/measuring/parsers.py
 
-# libFuzzer for each parser. SECONDS for each, and PARSERS, with blanks between names, may be given.
+# Runs libFuzzer on each parser. SECONDS for each, and PARSERS, with spaces between names, are optional.
 fuzz-parsers: packages
 	scripts/fuzz-parsers.sh $(or $(SECONDS),20) $(PARSERS)
 
-# Whole worlds of a service and a worker in one thread. SECONDS and FROM, the first seed, may be given; SEED runs one world, with its trace.
+# Simulates services, workers and clients in one thread. SECONDS and FROM, the first seed, are optional. SEED runs one world and
+# prints its trace.
 simulate: packages
 	swift build --product simulate $(RELEASE_FLAGS)
 	SWIFT_DETERMINISTIC_HASHING=1 $(RELEASE_PLACE)/release/simulate $(if $(SERVICES),--services $(SERVICES)) $(if $(WORLDS),--worlds $(WORLDS)) $(if $(SEED),--seed $(SEED),$(if $(FROM),--from $(FROM)) --seconds $(or $(SECONDS),120))
@@ -140,7 +143,7 @@ simulate: packages
 clients: release
 	scripts/clients.sh
 
-# SEED and EXAMPLES (of each operation) may be given.
+# SEED and EXAMPLES (of each operation) are optional.
 schemathesis: release
 	scripts/schemathesis.sh $(or $(SEED),1) $(or $(EXAMPLES),10)
 

@@ -7,17 +7,17 @@ let language: [SwiftSetting] =
     "NonisolatedNonsendingByDefault", "InferIsolatedConformances",
   ].map { .enableUpcomingFeature($0) } + [.treatAllWarnings(as: .error)]
 
-/// For targets that touch no raw memory: the compiler checks it.
+/// The settings of targets that use no raw memory, which the compiler then checks.
 let safe = language + [.strictMemorySafety()]
 
-/// Optimizes a target in debug builds too, with all its assertions. Only for targets whose code the simulator and the random walks
-/// run many thousands of times: optimizing all of them makes the build of the tests longer than it makes the tests shorter.
+/// Optimizes a target in debug builds too, with all its assertions. Only for targets whose code the simulator and the random walks run
+/// many thousands of times. For other targets, the build becomes longer by more than the tests become shorter.
 let optimized =
   language + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
 let optimizedSafe = optimized + [.strictMemorySafety()]
 
-/// How the released program is linked: what it imports is bound and read-only before it runs, it exports nothing, and what nothing
-/// refers to is left out. The system's linker would write one library more than once among what is needed.
+/// The linker options of the released program. Imports are bound and read-only before it runs, nothing is exported, and unused code is
+/// omitted. The system's linker would list one library twice.
 let hardening =
   ["-use-ld=lld"]
   + [
@@ -33,12 +33,12 @@ let package = Package(
   products: [.executable(name: "ferry", targets: ["ferry"])],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-    // It is not imported: swift-crypto wants it, and two builds are to take the same.
+    // Not imported: swift-crypto needs it, and the pin makes builds reproducible.
     .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
-    // Not imported either: swift-service-lifecycle wants it.
+    // Not imported: swift-service-lifecycle needs it.
     .package(url: "https://github.com/apple/swift-async-algorithms", exact: "1.1.4"),
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-    // No trait: its JSON wants all of Foundation, and knows neither lines nor names that are given twice.
+    // No trait: its JSON support needs all of Foundation, and reports neither line numbers nor duplicate names.
     .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0", traits: []),
     .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
     .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
@@ -48,8 +48,8 @@ let package = Package(
     .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
   ],
-  // From the lowest floor to the highest. A target uses what stands before it, and imports all that it says it uses: LayerTests holds the
-  // sources to that, and ARCHITECTURE.md's picture to the floors.
+  // From the lowest floor to the highest. A target uses only targets before it and imports all targets that it lists. LayerTests compares
+  // the list with the sources, and the floors with the picture in ARCHITECTURE.md.
   targets: [
     // 0: values
     .target(name: "Limits", swiftSettings: optimizedSafe),
@@ -248,7 +248,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// Tests mirror the targets; TestSupport is what they share.
+// The tests mirror the targets and share TestSupport.
 let tests: [(name: String, uses: [Target.Dependency])] = [
   ("JSON", ["Limits", "TestSupport"]),
   ("Addresses", ["TestSupport"]),
@@ -370,16 +370,16 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ),
 ]
 package.targets += [
-  // What every task and session may tell. No part of the program.
+  // The permitted life cycles of tasks and sessions. Not part of the program.
   .target(
     name: "LifeCycle", dependencies: ["TransferModel", "JSON"], path: "Tests/LifeCycle",
     swiftSettings: optimizedSafe),
-  // The conformance suite that the tests of each ledger run. No part of the program.
+  // The conformance suite that the tests of each ledger run. Not part of the program.
   .target(
     name: "LedgerConformance",
     dependencies: ["HTTPCookies", "HTTPFields", "Ledger", "MemoryLedger", "Records", "TransferModel"],
     path: "Tests/LedgerConformance", swiftSettings: language),
-  // Stand-ins for the ledger and the blob store, with faults. No part of the program.
+  // Simulated ledgers and blob stores, with faults. Not part of the program.
   .target(
     name: "SimulatedStores",
     dependencies: [
@@ -387,11 +387,11 @@ package.targets += [
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
     ], path: "Tests/SimulatedStores", swiftSettings: optimizedSafe),
-  // Deliberate faults of the machines, which tests must find. No part of the program.
+  // Deliberate faults of the machines, which tests must find. Not part of the program.
   .target(
     name: "MachineFaults", dependencies: ["TransferCore", "TransferModel"], path: "Tests/MachineFaults",
     swiftSettings: optimized),
-  // Whole worlds in one thread, each decided by a seed. No part of the program.
+  // Simulations of services and workers in one thread, each determined by a seed. Not part of the program.
   .target(
     name: "Simulation",
     dependencies: [
@@ -407,7 +407,7 @@ package.targets += [
     name: "simulate", dependencies: ["Simulation", "MachineFaults", "EventLoop", "TransferCore"],
     path: "Tests/simulate",
     swiftSettings: language),
-  // Each parser of text that clients and servers send, over files or under libFuzzer. No part of the program.
+  // A program that runs each parser of external text over files or under libFuzzer. Not part of the program.
   .executableTarget(
     name: "probe",
     dependencies: [
@@ -436,7 +436,7 @@ package.targets += [
     ],
     swiftSettings: language),
 ]
-/// Those of which the tests' own part of the work is large.
+/// The targets whose own test code takes a large part of the time.
 let busy: Set = ["HTTPCache", "HTTPCookies", "Simulation", "TransferService"]
 package.targets += tests.map { name, uses in
   .testTarget(

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Hostile origins, proxies, webhook endpoints and clients against Ferry built with AddressSanitizer.
+"""Attacks Ferry, built with AddressSanitizer, with hostile origins, proxies, webhook endpoints and clients.
 
-What must hold: the service and its worker live, every task ends, no request is answered 500, and when all is over the service is
-idle. A seed decides what is sent; the order in which it arrives is not decided. What was sent last is printed where it breaks.
-usage: fuzz.py [seconds] [seed]    120 seconds and a seed of its own by default; BINARY names another binary"""
+The service and its worker must survive, and be idle at the end. Every task must end. No request may be answered with 500. A seed
+determines the bytes that are sent, but not the order of their arrival. A failure prints the last bytes.
+usage: fuzz.py [seconds] [seed]    120 seconds and a random seed by default; BINARY names another binary"""
 import json, os, random, re, sys, threading, time, urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Benchmarks/library"))
 os.environ.setdefault("BINARY", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.build/asan/debug/ferry"))
@@ -15,7 +15,7 @@ from lying_origin import BODIES, LyingOrigin
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 120
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**9)
 BATCH, ENDS_WITHIN, IDLE_WITHIN, IDLE_SHARE, LANES = 40, 60, 30, 0.3, 3
-BACKGROUND = 4  # which of the sessions
+BACKGROUND = 4  # the number of the background session
 os.environ["ASAN_OPTIONS"] = "detect_leaks=0:detect_stack_use_after_return=0:abort_on_error=1:disable_coredump=1"
 
 
@@ -58,12 +58,12 @@ class Fuzz:
         return made
 
     def run_tasks(self, session, kind, number):
-        """A batch of tasks at the hostile origin, to their ends."""
+        """Runs a batch of tasks at the hostile origin, and waits for their ends."""
         r = random.Random(f"{SEED} {kind} {number}")
         lines = []
         for index in range(BATCH):
             scheme, host = "http", "127.0.0.1"
-            if kind == 3 and r.random() < 0.3:  # through a tunnel, each to a place of its own
+            if kind == 3 and r.random() < 0.3:  # through a tunnel, each task to its own address
                 scheme, host = "https", f"127.{number % 256}.{number // 256 % 256}.{index + 1}"
             task = {"kind": r.choice(["data", "download", "download", "upload"]), "resume": True,
                     "request": {"url": f"{scheme}://{host}:{self.origin.port}/{kind}/{number}/{index // r.choice((1, 1, 2))}"}}
@@ -77,7 +77,7 @@ class Fuzz:
             lines.append(json.dumps(task))
         status, reply = self.ferry.call("POST", f"/v1/sessions/{session}/tasks", "\n".join(lines), {"Content-Type": "application/x-ndjson"})
         if status != 200:
-            raise Broken(f"a batch was answered {status}: {reply[:300]}")
+            raise Broken(f"a batch got status {status}: {reply[:300]}")
         tasks = [json.loads(line)["id"] for line in reply.splitlines()]
         self.ids = (self.ids[0], tasks[0])
         deadline = time.monotonic() + ENDS_WITHIN
@@ -85,16 +85,16 @@ class Fuzz:
             while True:
                 status, shown = self.ferry.call("GET", f"/v1/tasks/{task}")
                 if status != 200:
-                    raise Broken(f"GET of a task was answered {status}: {shown}")
+                    raise Broken(f"GET of a task got status {status}: {shown}")
                 if shown["state"] == "completed":
                     break
                 if time.monotonic() > deadline:
-                    raise Broken(f"a task does not end: {json.dumps(shown)[:2000]}")
+                    raise Broken(f"a task did not end: {json.dumps(shown)[:2000]}")
                 time.sleep(0.01)
-            # What was stored can be read as well.
+            # A stored body can also be read.
             status, _ = self.ferry.call("GET", f"/v1/tasks/{task}/body")
             if status >= 500:
-                raise Broken(f"GET of a body was answered {status}: {task}")
+                raise Broken(f"GET of a body got status {status}: {task}")
         with self.lock:
             self.counts["tasks"] += len(tasks)
             if kind == BACKGROUND:
@@ -108,13 +108,13 @@ class Fuzz:
             number += LANES
 
     def drive_downloads(self):
-        """Downloads that break off and continue at an origin that lies about ranges: one that succeeds has the bytes of one version."""
+        """Resumes interrupted downloads at an origin that lies about ranges. A download that succeeds has the bytes of one version."""
         while time.monotonic() < self.end and not self.faults:
             task = {"kind": "download", "resume": True, "request": {"url": self.liar.url + "/"}}
             for _ in range(8):
                 status, shown = self.ferry.call("POST", "/v1/tasks", task, {"Prefer": "wait=20"})
                 if status != 200:
-                    raise Broken(f"a download was answered {status}: {shown}")
+                    raise Broken(f"a download got status {status}: {shown}")
                 with self.lock:
                     self.counts["tasks"] += 1
                 if not shown["error"]:
@@ -124,7 +124,7 @@ class Fuzz:
                     break
                 status, data = self.ferry.call("GET", f"/v1/tasks/{shown['id']}/resume-data")
                 if status != 200:
-                    raise Broken(f"resume data were answered {status}: {data}")
+                    raise Broken(f"resume data got status {status}: {data}")
                 task = {"kind": "download", "resume": True, "resumeData": data["resumeData"]}
 
     def check_body(self, shown):
@@ -132,9 +132,9 @@ class Fuzz:
             return
         with urllib.request.urlopen(f"http://127.0.0.1:{self.ferry.port}/v1/tasks/{shown['id']}/body") as reply:
             body = reply.read()
-        # A length that was never told may be a lie.
+        # Without a `Content-Length`, the body's end may be a lie.
         if not any(version.startswith(body) for version in BODIES.values()):
-            raise Broken(f"a body of {len(body)} bytes is of no version: {body!r}\n{json.dumps(shown)}")
+            raise Broken(f"a body of {len(body)} bytes belongs to no version: {body!r}\n{json.dumps(shown)}")
 
     def drive_clients(self, lane):
         number = 0
@@ -184,12 +184,12 @@ class Fuzz:
             raise Broken(f"/readyz is {status}")
         worker = self.worker()
         if self.first_worker not in (None, worker):
-            raise Broken("the worker has ended, and another has followed")
+            raise Broken("the worker has ended, and a new one has started")
         for name, pid in (("service", self.ferry.pid), ("worker", worker)):
             self.check_idle(name, pid)
 
     def check_idle(self, name, pid):
-        """What the hostile endpoint did not take is posted again, now and then less often; what spins does so for ever."""
+        """Waits until the process is idle. Refused messages are sent again with growing pauses. A busy loop never becomes idle."""
         end = time.monotonic() + IDLE_WITHIN
         while True:
             threads, start = thread_seconds(pid), time.monotonic()

@@ -1,4 +1,4 @@
-"""Requests that are nearly right, each on a connection of its own."""
+"""Requests that are almost correct, each on its own connection."""
 import copy, json, random, socket, struct
 from mutation import mutated
 
@@ -7,7 +7,7 @@ VALUES = [None, True, False, 0, -1, 1.5, 1e308, 2**63, -2**63, 10**30, "", "x", 
 
 
 def bodies(url, ids):
-    """Good bodies, by method and path."""
+    """Returns correct requests: method, path and body."""
     session, task = ids
     request = {"url": f"{url}/x", "method": "GET", "headers": {"Accept": "*/*"}, "timeoutInterval": 1, "cachePolicy": "useProtocolCachePolicy"}
     return [
@@ -36,7 +36,7 @@ def bodies(url, ids):
 
 
 def replaced(r, value):
-    """The document with a member that is another, new, or gone."""
+    """Returns the document with one member changed, added or removed."""
     if isinstance(value, dict) and value and r.random() < 0.9:
         value = copy.copy(value)
         name = r.choice(list(value))
@@ -56,7 +56,7 @@ def replaced(r, value):
 
 
 def request(r, url, ids, port):
-    """Bytes of a request, and whether it is HTTP as it should be."""
+    """Returns the bytes of a request, and whether its HTTP syntax is correct."""
     method, path, body = r.choice(bodies(url, ids))
     content = "application/json"
     if body is not None:
@@ -80,13 +80,13 @@ def request(r, url, ids, port):
         ("Expect", "100-continue"), ("Origin", "http://evil"), ("Authorization", "Bearer x"), ("X", "y" * 20000), ("Last-Event-ID", "-1")], r.choice((0, 0, 1, 3))))
     whole = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: {content}\r\n{framing}{extra}\r\n".encode() + text
     if r.random() < 0.05:
-        whole += whole  # one behind the other
+        whole += whole  # two requests, one after the other
     return (mutated(r, whole), False) if r.random() < 0.4 else (whole, True)
 
 
 def exchange(r, port, text, seconds=15):
-    """Sends it in one way or another and reads the beginning of the answer: empty where the connection was closed without one, nil where the
-    client did not wait for it, or nothing came."""
+    """Sends a request in one of several ways, and reads the beginning of the reply. Returns no bytes if the connection was closed
+    without a reply, and None if the client did not wait or nothing arrived."""
     pieces = r.choice((1, 1, 1, 2, 30))
     size = len(text) // pieces + 1
     patience, ends = r.choice((0, 1, 1, 1, 1, 1)), r.random() < 0.8
@@ -98,13 +98,13 @@ def exchange(r, port, text, seconds=15):
                 for start in range(0, len(text), size):
                     connection.sendall(text[start:start + size])
                 if not patience:
-                    if r.random() < 0.5:  # the end is a reset
+                    if r.random() < 0.5:  # closes with a reset
                         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     return None
                 if ends:
                     connection.shutdown(socket.SHUT_WR)
             except OSError:
-                pass  # it has answered already
+                pass  # Ferry has already replied
             if not ends:
                 connection.settimeout(1)
             return connection.recv(4096)

@@ -1,4 +1,4 @@
-"""An origin, proxy and webhook endpoint that answers each path with bytes of its own, good or bad."""
+"""An origin, proxy and webhook endpoint that answers each path with other bytes, correct or not."""
 import gzip, random, socket, threading, zlib
 from mutation import mutated
 
@@ -47,7 +47,7 @@ def multipart(r):
 
 
 def decision(r):
-    """What answers a question that a webhook was sent."""
+    """Returns the answer to a decision that a webhook delivers."""
     return r.choice([
         b"", b"null", b"[]", b"{", b'{"disposition":"performDefaultHandling"}', b'{"disposition":"useCredential","credential":{"user":"u","password":"p"}}',
         b'{"disposition":"cancel"}', b'{"disposition":"rejectProtectionSpace"}', b'{"storagePolicy":"allowed"}', b'{"storagePolicy":null}', b'{"disposition":7}', b'{"disposition":"allow"}', b'{"disposition":"becomeDownload"}', b'{"request":null}',
@@ -56,7 +56,7 @@ def decision(r):
 
 
 def response(r, url):
-    """An answer: of a few good forms, each of them then perhaps damaged."""
+    """Returns a response in one of a few correct forms, some of which are then damaged."""
     status = r.choice((200,) * 8 + (206, 204, 304, 301, 302, 303, 307, 308, 401, 401, 407, 404, 416, 429, 503, 101, 999))
     fields = [("Content-Type", r.choice(["text/plain", "text/html; charset=utf-8", "multipart/x-mixed-replace; boundary=b",
                                          'a/b; charset="' + "x" * 2000, ";;;"]))]
@@ -110,7 +110,7 @@ def content_length(head):
 
 
 class HostileOrigin:
-    """Whoever comes again to a path, as after a redirect, a challenge or with what was kept, gets another answer than before."""
+    """An origin that answers each further request for a path differently, such as after a redirect, a challenge or an interruption."""
 
     def __init__(self, seed):
         self.seed, self.lock, self.sent, self.visits = seed, threading.Lock(), [], {}
@@ -146,7 +146,7 @@ class HostileOrigin:
                     head, rest = rest.split(b"\r\n\r\n", 1)
                     method, path = head.decode("latin-1").split(" ")[:2]
                     r = random.Random(f"{self.seed} {path} {self.visit(path)}")
-                    if r.random() < 0.7:  # otherwise it answers while the body is still sent, and takes what follows for a head
+                    if r.random() < 0.7:  # otherwise it answers during the body, and takes the rest of the body for a head
                         missing = content_length(head) - len(rest)
                         rest = b"" if missing >= 0 else rest[missing:]
                         while missing > 0 and (data := connection.recv(min(missing, 65536))):
@@ -165,7 +165,7 @@ class HostileOrigin:
             pass
 
     def shake_hands(self, connection):
-        """The good or bad handshake of a SOCKS proxy; returns what follows it, and nothing where nothing follows."""
+        """Performs a correct or damaged SOCKS handshake. Returns the bytes that follow it, or no bytes."""
         r = random.Random(f"{self.seed} socks {self.visit('socks')}")
         for answer in (b"\x05\x00", b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50"):
             text = answer if r.random() < 0.8 else mutated(r, r.choice([answer, b"\x05\xff", b"\x05\x02", b"\x05\x01\x00\x03\xff" + b"a" * 9, b"\x04"]))

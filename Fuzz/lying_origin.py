@@ -1,14 +1,14 @@
-"""An origin that breaks downloads off, and lies about the ranges that continue them.
+"""An origin that interrupts downloads, and lies about the ranges that resume them.
 
-Only two things are true of an answer: its bytes are those of the version that its ETag names, from the first byte that its Content-Range
-names. So a body that Ferry calls whole must be of one version from its first byte to its last."""
+A response is truthful in two points only: its bytes belong to the version that its ETag names, and they start at the first byte of its
+Content-Range. A body that Ferry calls whole must therefore belong to a single version."""
 import random, socket, threading
 
 SIZES = {1: 104, 2: 150}
 
 
 def version(number):
-    """A body whose every byte tells its version and place."""
+    """Returns a body in which every byte depends on its version and its offset."""
     return bytes((place * 2 + number) % 251 for place in range(SIZES[number]))
 
 
@@ -20,7 +20,8 @@ def chunked(body):
 
 
 def answer(r, first):
-    """The bytes of an answer, and whether the connection stays open. `first` is the byte that was asked for; None: the whole."""
+    """Returns the bytes of a response, and whether the connection stays open. `first` is the first requested byte, or None for the
+    whole."""
     number = r.choice((1, 1, 1, 1, 2))
     body = BODIES[number]
     tags = [f'"v{number}"'] * r.choice((1, 1, 1, 2))
@@ -40,7 +41,7 @@ def answer(r, first):
             fields.append(("Content-Range", "bytes 0-0/1"))
     elif status == 200:
         sent = body
-        if r.random() < 0.2:  # it means nothing here, but for those that mean it
+        if r.random() < 0.2:  # this field has no meaning in most of these responses
             begin = first or 0
             fields.append(("Content-Range", f"bytes {begin}-{len(body) - 1}/{len(body)}"))
             sent = body[begin:] if first is not None else body

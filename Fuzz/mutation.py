@@ -1,4 +1,4 @@
-"""Bytes that are nearly right. Everything is decided by the generator that is passed in, so a seed says it all."""
+"""Bytes that are almost correct. The generator that is passed in makes every choice, so a seed determines the result."""
 SPECIALS = [
     b"\0", b"\r", b"\n", b"\r\n", b"\r\n\r\n", b" ", b"\t", b":", b";", b",", b"=", b'"', b"\\", b"\x7f", b"\x80", b"\xff",
     b"\xc3\x28", b"%00", b"%0d%0a", b"../", b"-1", b"0", b"00000000000000000001", b"9223372036854775807", b"9223372036854775808",
@@ -6,7 +6,7 @@ SPECIALS = [
 
 
 def mutated(random, text):
-    """The text with a few changes, or none."""
+    """Returns the text with a few changes, or unchanged."""
     data = bytearray(text)
     for _ in range(random.choice((0, 1, 1, 1, 2, 3, 8))):
         at = random.randrange(len(data) + 1)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Checks that a program is what an installation may rely on: nothing of the place of its build is in it, all that it imports is bound
-# and read-only before it runs, and it needs no library but Debian's.
+# Checks the properties of a program for installation: it needs only Debian's libraries, and does not contain the path of its
+# build. Its imports are bound and made read-only before it runs.
 # usage: check-binary.sh PROGRAM
 set -euo pipefail
 program=$1

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes what goes with a built program: whose code is in it (Debian's copyright format 1.0), and the SBOM (CycloneDX 1.5).
+"""Writes the files that describe a built program: its copyrights (Debian's copyright format 1.0) and its SBOM (CycloneDX 1.5).
 
 usage: describe.py DIRECTORY VERSION EPOCH
 
-DIRECTORY has the program, `ferry`. Both files depend on the program, packages.lock and the licences of what is linked into it alone,
-so two builds of one commit write the same.
+DIRECTORY contains the program, `ferry`. Both files depend only on the program, packages.lock and the licences of the linked code,
+so two builds of a commit write equal files.
 """
 import hashlib
 import json
@@ -16,11 +16,11 @@ import uuid
 
 TESTS_ONLY = {"yams"}
 RUNTIME = "Apache-2.0 WITH Swift-exception"
-# What Swift's static libraries bring, with the licence of each.
+# The contents of Swift's static libraries, with their licences.
 TOOLCHAIN = [
     ("swift", "The Swift standard library and runtime", RUNTIME),
     ("swift-corelibs-libdispatch", "Grand Central Dispatch", RUNTIME),
-    ("swift-foundation", "Foundation, and what of ICU it calls", RUNTIME),
+    ("swift-foundation", "Foundation, with the parts of ICU that it calls", RUNTIME),
     ("icu", "International Components for Unicode, without its data", "Unicode-3.0"),
 ]
 MIT = {"grdb.swift"}
@@ -50,12 +50,12 @@ def toolchain_licence():
 
 
 def paragraph(text):
-    """A text as a field's continuation lines."""
+    """Returns a text as the continuation lines of a field."""
     return "".join(f" {line.rstrip() or '.'}\n" for line in text.splitlines())
 
 
 def licence(short, files):
-    """A licence's text. Debian has that of Apache's in one place; what a package says beside it is kept."""
+    """Returns the text of a licence. Debian has Apache's licence in a common file, so only a package's own notices are added."""
     if short != "Apache-2.0":
         return paragraph("\n".join(file.read_text() for file in files))
     said = [file.read_text() for file in files if "NOTICE" in file.name]
@@ -82,7 +82,7 @@ def copyright(root):
 
 
 def after_apache(text):
-    """What Swift's licence has beside Apache's: the exception for its runtime library."""
+    """Returns the part of Swift's licence that follows Apache's: the exception for its runtime library."""
     _, mark, rest = text.partition("## Runtime Library Exception")
     if not mark:
         sys.exit("the toolchain's licence has no exception for its runtime library")
@@ -90,7 +90,7 @@ def after_apache(text):
 
 
 def keep_licences(root, directory):
-    """All of them as they came, for who has no Debian."""
+    """Copies all licences unchanged, for systems other than Debian."""
     for name, _, _, url in packages(root):
         place = directory / name
         place.mkdir(parents=True)
@@ -125,7 +125,7 @@ def sbom(root, program, version, epoch, swift):
         }
         for name, text, licence in TOOLCHAIN
     ]
-    # Whoever installs the program has these of the system.
+    # These shared libraries come from the system.
     shared = [
         {"type": "library", "bom-ref": name, "name": name, "scope": "required", "description": "shared library of the system"}
         for name in needed(program)

@@ -3,7 +3,7 @@
 
 usage: manual.py PROGRAM DIRECTORY
 
-The program describes its commands as swift-argument-parser's `--experimental-dump-help` does. The date is that of SOURCE_DATE_EPOCH.
+The program describes its commands as JSON (`--experimental-dump-help` of swift-argument-parser). SOURCE_DATE_EPOCH is the date.
 """
 import json
 import os
@@ -15,14 +15,14 @@ import time
 
 
 def escaped(text):
-    """A line of text that no macro and no escape is read into."""
+    """Returns a line of text in which mdoc finds neither a macro nor an escape."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return "\\&" + text if text[:1] in (".", "'") else text
 
 
 def prose(text):
     parts = [" ".join(part.split()) for part in (text or "").split("\n\n") if part.strip()]
-    # A sentence a line, as mdoc wants it.
+    # mdoc needs each sentence on a separate line.
     return "\n.Pp\n".join("\n".join(escaped(line) for line in re.split(r"(?<=[.;:]) (?=[A-Z])", part)) for part in parts)
 
 

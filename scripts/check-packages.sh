@@ -1,12 +1,12 @@
 #!/bin/bash
-# Checks that the packages that were resolved are those of packages.lock: each one's version, and git's checksum of its whole source
-# tree, which is the same in every copy of it. With --update it writes that file.
+# Checks that the resolved packages equal packages.lock: their versions, and the ids of their git trees, which are equal in
+# every copy. With --update it writes that file.
 # usage: check-packages.sh [--update]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 lock=packages.lock
-# Package.resolved names versions; the checkouts have what is compiled.
+# Package.resolved contains versions. The checkouts contain the code that is compiled.
 place=$(scripts/release-place.sh)
 swift package --quiet --scratch-path "$place" resolve
 resolved=$(
@@ -15,7 +15,7 @@ resolved=$(
       url=${location%.git}
       checkout=$place/checkouts/${url##*/}
       tree=$(git -C "$checkout" rev-parse 'HEAD^{tree}')
-      # What somebody changed there is compiled, too.
+      # Local changes in a checkout would be compiled too.
       [ -z "$(git -C "$checkout" status --porcelain)" ] || tree=changed
       echo "$identity $version $tree $url"
     done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Units and wrappers under AddressSanitizer. The library that swaps stacks for Swift's coroutines is not told of them,
-# so use-after-return is off; leaks of the runtime's own are not ours to judge.
+# Runs unit and wrapper tests under AddressSanitizer. use-after-return is off, because the sanitizer does not know of the stacks
+# that Swift's coroutines switch. Leaks are not checked, because the Swift runtime has some.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0

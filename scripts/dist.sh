@@ -1,12 +1,12 @@
 #!/bin/bash
-# Makes what is installed, in .build/dist: a tarball, a Debian package, the SBOM, and their checksums. `make release` has built the
-# program; what two places make of one commit has the same bytes.
+# Makes the files for installation in .build/dist: a tarball, a Debian package, the SBOM, and their checksums. `make release`
+# has built the program. Two places make the same bytes from one commit.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 version=$(.build/release/ferry --version | sed -n 's/^ferry //p')
 architecture=$(dpkg --print-architecture)
-# Nothing that is made is newer than its commit. A source tree without git says when by itself.
+# The commit's time is the time of every file. A source tree without git has the time of the changelog.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)}
 export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C.UTF-8
 umask 022
@@ -28,7 +28,7 @@ cp README.md CHANGELOG.md LICENSE "$place/"
 cp docs/*.md "$place/docs/"
 cp -r deploy "$place/"
 
-# Sorted, of nobody, and of the commit's time.
+# The files are sorted, belong to user 0, and have the commit's time.
 pack() {
   find "$1" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
   tar --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw --format=ustar --mtime="@$SOURCE_DATE_EPOCH" \
@@ -37,7 +37,7 @@ pack() {
 pack "$place" >"$out/ferry-$version-linux-$(uname -m).tar.gz"
 cp "$place/sbom.cdx.json" "$out/ferry-$version.sbom.cdx.json"
 
-# Debian's copyright file says what these do.
+# Debian's copyright file replaces the licenses.
 rm -r "$place/licenses"
 cp -r packaging/debian "$place/"
 cp "$place/copyright" "$place/debian/copyright"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# libFuzzer for each parser of text that clients and servers send. A parser fails if an input crashes it, takes more than a second of
-# CPU time or 30 seconds in all, or lets it grow beyond 1 GiB. The input is kept in .build/fuzz/found.
+# Runs libFuzzer on each parser of text from clients and servers. A parser fails if an input crashes it or needs more
+# than 1 GiB. The time limits are a second of CPU time and 30 seconds in all. The input is kept in .build/fuzz/found.
 # usage: fuzz-parsers.sh [SECONDS [PARSER...]]    20 seconds for each parser by default
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,7 +8,7 @@ seconds=${1:-20}
 [ $# = 0 ] || shift
 
 place=.build/fuzz
-# Swift links libFuzzer with a function `main` of its own only. The probe has one, and wants the library without it.
+# With Swift's option, libFuzzer brings its own `main`. The probe has a `main`, so it links the library without one.
 resources=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/clang
 libraries=("$resources"/*/lib/linux/libclang_rt.fuzzer_no_main-"$(uname -m)".a)
 swift build --product probe -c release --sanitize=address --scratch-path $place -debug-info-format none \
@@ -22,7 +22,7 @@ probe=$place/release/probe
 export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:disable_coredump=1
 failed=()
 for parser in "${parsers[@]}"; do
-  # The shapes of the gate are what it begins with, beside what it found before.
+  # The corpus starts with the shapes of `make parsers`, and keeps the inputs of earlier runs.
   corpus=$place/corpus/$parser
   mkdir -p "$corpus"
   Benchmarks/measuring/parsers.py --write="$corpus" "$parser"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the gates that .ci/run leaves out, and the tests again; prints at the end which gates failed.
+# Runs the gates that .ci/run omits, and the tests again. Prints the failed gates at the end.
 # usage: gates.sh [GATE ...]    The output of each gate is in .build/gates/GATE.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -29,7 +29,7 @@ declare -A gates=(
   [newer-libcurl]="scripts/newer-libcurl.sh"
   [debian13]="make debian13-test"
 )
-# The binary comes before the gates that run it, the tests before those that run them elsewhere.
+# The binary is built before the gates that run it, and the tests before the gates that run them elsewhere.
 order=(deploy release race load kill takeover faults idle uptime fairness parsers clients schemathesis check fuzz fuzz-parsers image
   package dist tests newer-libcurl debian13)
 [ $# = 0 ] || order=("$@")

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Builds the image that the Dockerfile describes, and runs it with the settings of deploy/compose.yaml, in podman: the service and its
-worker work, write nothing but their volume, and end as they should. As root; what it makes is in .build/image-test, the image's binary
-as .build/image-test/ferry. No registry is asked: the bases are made of Debian's packages and this machine's toolchain.
+"""Builds the image of the Dockerfile, and runs it in podman with the settings of deploy/compose.yaml. The service and its worker must
+work, write only to their volume, and end in an orderly way. Needs root. The output is in .build/image-test, with the image's binary as
+.build/image-test/ferry. The test uses no registry: the bases are made from Debian's packages and this machine's toolchain.
 
-usage: image-test.py [--binary FILE]    with a binary, that one is put in place of what the build stage makes
+usage: image-test.py [--binary FILE]    with FILE: skips the build stage and uses this binary
 """
 import argparse, glob, hashlib, os, re, shutil, subprocess, sys, time
 
@@ -12,22 +12,22 @@ import debian_roots as roots, image_service  # noqa: E402
 from podman import Podman, check, limits  # noqa: E402
 
 PLACE = f"{roots.SOURCE}/.build/image-test"
-# What Swift's image has beside the toolchain, as far as a build needs it.
+# The packages of Swift's image that a build needs in addition to the toolchain.
 SWIFT_PACKAGES = ("binutils ca-certificates git libc6-dev libcurl4 libedit2 libgcc-12-dev libncurses6 libpython3-dev "
                   "libsqlite3-0 libstdc++-12-dev libxml2 tzdata")
-# The base's own: nothing has to name it.
+# The base always contains this package.
 LIBRARY_OF_C = "libc6"
 
 
 def make_base(podman, name, variables, packages=(), options=()):
-    """An image that the Dockerfile builds on."""
+    """Makes a base image for the Dockerfile."""
     tag = roots.tag(name)
     packed = roots.pack(PLACE, name, roots.codename(tag), packages, options)
     podman.load(packed, f"localhost/{name}:{tag}", {"PATH": roots.PATH, **variables})
 
 
 def make_toolchain(podman):
-    """Swift's image; returns the folders of this machine that it needs."""
+    """Makes Swift's image. Returns the folders of this machine that it needs."""
     wanted = roots.tag("swift").split("-")[0]
     if f"Swift version {wanted} " not in roots.output("swift", "--version", stderr=subprocess.DEVNULL):
         raise SystemExit(f"the Dockerfile builds with Swift {wanted}, this machine has another")
@@ -40,21 +40,21 @@ def make_toolchain(podman):
 
 
 def git_mirrors():
-    """(folder, address) of what this machine's git has repositories from."""
+    """Returns (folder, address) for each mirror in this machine's git configuration."""
     said = subprocess.run(["git", "config", "--get-regexp", r"^url\..*\.insteadof$"], stdout=subprocess.PIPE, text=True).stdout
     pairs = [line.split(" ", 1) for line in said.splitlines()]
     return [(key[len("url."):-len(".insteadof")], address) for key, address in pairs]
 
 
 def commit():
-    """As make release has it, so that both make the same bytes."""
+    """Returns the commit in the form of make release, so that both make the same bytes."""
     words = ["git", "-C", roots.SOURCE]
     changed = subprocess.run([*words, "diff", "--quiet", "HEAD", "--"]).returncode != 0
     return roots.output(*words, "rev-parse", "--short=12", "HEAD").strip() + ("+" if changed else "")
 
 
 def build(podman, binary):
-    """The image, by the name of ferry."""
+    """Builds the image under the name ferry."""
     make_base(podman, "debian", {}, options=roots.SLIM)
     context, file = roots.SOURCE, f"{roots.SOURCE}/Dockerfile"
     if binary:
@@ -71,7 +71,7 @@ def build(podman, binary):
 
 
 def check_contents(podman, given):
-    """What is in the image, and what is not."""
+    """Checks the contents of the image."""
     root, configuration = podman.mount("ferry"), podman.inspect("ferry")["Config"]
     binary = shutil.which("ferry", path=f"{root}/usr/local/bin")
     check(binary, "ferry is in the path")
@@ -80,21 +80,21 @@ def check_contents(podman, given):
     inside = binary.removeprefix(root)
     loaded = roots.output("chroot", root, "ldd", inside)
     missing = [line.strip() for line in loaded.splitlines() if "not found" in line]
-    check(not missing, f"all libraries are there{''.join(missing)}")
-    check("/swift/" not in loaded, "no library is Swift's: they are in the binary")
+    check(not missing, f"all libraries are found{''.join(missing)}")
+    check("/swift/" not in loaded, "the binary needs no shared library of Swift")
     needed = re.findall(r"NEEDED.*\[(.+)\]", roots.output("readelf", "-d", binary))
     wanted = {owner(root, library) for library in needed} - {LIBRARY_OF_C}
     check(set(roots.image_packages()) - {"ca-certificates"} == wanted,
-          f"the packages named are those that the binary needs: {' '.join(sorted(wanted))}")
+          f"the Dockerfile installs the packages that the binary needs: {' '.join(sorted(wanted))}")
     for program in ("curl", "wget", "swift", "make"):
         check(not glob.glob(f"{root}/usr/*bin/{program}"), f"there is no {program}")
-    check(not os.listdir(f"{root}/var/lib/apt/lists"), "no lists of packages are left")
+    check(not os.listdir(f"{root}/var/lib/apt/lists"), "no package lists remain")
 
     user, group = configuration["User"].split(":")
-    check(all(one.isdigit() and 0 < int(one) <= 999 for one in (user, group)), f"the user is a number of a system's: {user}:{group}")
+    check(all(one.isdigit() and 0 < int(one) <= 999 for one in (user, group)), f"the user has a system id: {user}:{group}")
     for volume in configuration["Volumes"]:
         status = os.stat(root + volume)
-        check((status.st_uid, status.st_gid, status.st_mode & 0o777) == (int(user), int(group), 0o700), f"{volume} is the user's own")
+        check((status.st_uid, status.st_gid, status.st_mode & 0o777) == (int(user), int(group), 0o700), f"{volume} belongs to the user")
     told = podman.call("run", "--rm", *limits({}), "ferry", "--version")
     version, revision = (re.search(rf"^{name} (.*)", told, re.M)[1] for name in ("ferry", "commit"))
     labels = configuration["Labels"]
@@ -102,8 +102,8 @@ def check_contents(podman, given):
     check(given or labels["org.opencontainers.image.revision"] == revision, f"the label says commit {revision}")
     environment = dict(pair.split("=", 1) for pair in configuration["Env"])
     check(list(configuration["ExposedPorts"]) == [environment["FERRY_LISTEN"].rpartition(":")[2] + "/tcp"],
-          "the port exposed is the one listened on")
-    print(f"it is made from Debian {open(f'{root}/etc/debian_version').read().strip()}, for the tag {roots.tag('debian')}")
+          "the exposed port is the listening port")
+    print(f"the base is Debian {open(f'{root}/etc/debian_version').read().strip()}, for the tag {roots.tag('debian')}")
     print(f"the image is {podman.inspect('ferry')['Size'] >> 20} MiB, its binary {os.path.getsize(binary) >> 20} MiB")
 
 
@@ -126,7 +126,7 @@ def main():
         image_service.try_out(podman, f"{roots.SOURCE}/deploy/compose.yaml", "ferry")
     finally:
         podman.close()
-    print(f"the image is made and works, after {time.monotonic() - began:.0f} s")
+    print(f"the image works, after {time.monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs an image as a service of a compose file, and tries what it does."""
+"""Runs an image as a service of a compose file, and tests it."""
 import hashlib, http.server, json, os, signal, threading, time, urllib.request
 
 import yaml
@@ -10,7 +10,7 @@ BODY = bytes(index * 7 % 251 for index in range(300_000))
 
 
 class Origin(http.server.BaseHTTPRequestHandler):
-    """/file at once; /slow its first half, and the rest once the gate is open."""
+    """An origin that sends /file at once. Of /slow it sends the first half, and the rest after the gate opens."""
     gate, begun = threading.Event(), threading.Event()
     protocol_version = "HTTP/1.1"
 
@@ -46,15 +46,15 @@ def until(what, ask, seconds=30):
         if answer:
             return answer
         if time.monotonic() > end:
-            raise SystemExit(f"FAILED: after {seconds} s it is still not so that {what}")
+            raise SystemExit(f"FAILED: after {seconds} s this is still not true: {what}")
         time.sleep(0.1)
 
 
 class Service:
-    """A service of a compose file: each start is another container, with the same volumes."""
+    """A service of a compose file. Each start is a new container with the same volumes."""
 
     def __init__(self, podman, image, settings, secrets):
-        """- secrets: files, by their names."""
+        """- secrets: Paths of files, by name."""
         self.podman, self.image = podman, image
         self.environment = settings["environment"]
         self.grace = int(settings["stop_grace_period"].removesuffix("s"))
@@ -63,13 +63,13 @@ class Service:
     @staticmethod
     def option(key, value, secrets):
         match key:
-            # How it is built, and what a daemon does; or what is said at each start.
+            # Settings of the build, of a daemon, or of `start`.
             case "build" | "image" | "restart" | "environment" | "stop_grace_period" | "logging": return []
-            # Docker mounts no temporary folders over a root that is read-only.
+            # Docker mounts no temporary folders in a read-only root.
             case "read_only": return ["--read-only", "--read-only-tmpfs=false"]
             case "cap_drop": return [f"--cap-drop={one}" for one in value]
             case "security_opt": return [f"--security-opt={one.removesuffix(':true')}" for one in value]
-            # Whatever else this machine serves.
+            # The port is free, whatever else this machine serves.
             case "ports": return [f"--publish={address}::{port}" for address, _, port in (one.split(":") for one in value)]
             case "volumes": return [f"--volume={one}" for one in value]
             case "secrets": return [f"--volume={secrets[one]}:/run/secrets/{one}:ro" for one in value]
@@ -79,7 +79,7 @@ class Service:
             case _: raise SystemExit(f"compose: {key} is not known here")
 
     def start(self, **changes):
-        """- changes: other values of the environment; None takes one away."""
+        """- changes: Changed values of the environment. None removes a value."""
         environment = {key: value for key, value in {**self.environment, **changes}.items() if value is not None}
         self.name = self.podman.call("run", "--detach", *self.words, *[f"--env={key}={value}" for key, value in environment.items()],
                                      self.image)
@@ -90,7 +90,7 @@ class Service:
         return self.podman.inspect(self.name)["State"]
 
     def ended(self):
-        """Its exit code, and what it has said."""
+        """Waits for the end. Returns the exit code and the output."""
         code = int(self.podman.call("wait", self.name))
         said = self.podman.ask("logs", self.name)
         return code, said.stdout + said.stderr
@@ -101,7 +101,7 @@ class Service:
         return self.podman.ask("healthcheck", "run", self.name).returncode == 0
 
     def processes(self):
-        """(pid here, state, command line) of all that is in it."""
+        """Returns (pid on this machine, state, command line) of every process in the container."""
         found, space = [], os.readlink(f"/proc/{self.state['Pid']}/ns/pid")
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -116,7 +116,7 @@ class Service:
         return [pid for pid, state, command in self.processes() if state != "Z" and "ferry worker" in command]
 
     def stop(self):
-        """The exit code, and how long it took."""
+        """Stops the container. Returns the exit code and the duration."""
         began = time.monotonic()
         self.podman.call("stop", "--time", str(self.grace), self.name)
         return self.state["ExitCode"], time.monotonic() - began
@@ -171,11 +171,11 @@ def go_through(service, place):
     asked = podman.ask("run", "--rm", *limits({}), "--entrypoint", '["ferry"]', service.image, "health")
     check(asked.returncode == 1, "the health check fails without a service")
     code, said = service.start(FERRY_TOKEN_FILE=None).ended()
-    check(code not in (0, 137) and "token" in said, f"without tokens it does not serve the network: exit code {code}")
+    check(code not in (0, 137) and "token" in said, f"without tokens the service refuses to start: exit code {code}")
 
     service.start()
-    until("the health check is content", service.is_healthy)
-    check(True, "it is content with a token from a file")
+    until("the health check succeeds", service.is_healthy)
+    check(True, "the health check succeeds with a token from a file")
     check_confinement(service, podman.inspect(service.image)["Config"]["User"].split(":")[0])
     task = json.loads(service.call("POST", "/v1/tasks", {"kind": "download", "resume": True, "request": {"url": f"{place}/file"}},
                                    Prefer="wait=20"))
@@ -186,30 +186,30 @@ def go_through(service, place):
         "type": "background", "identifier": "image", "delegate": {"webhook": {"url": f"{place}/hook", "events": ["task.didComplete"]}}}))
     slow = json.loads(service.call("POST", f"/v1/sessions/{session['id']}/tasks", {
         "kind": "download", "resume": True, "request": {"url": f"{place}/slow"}}))
-    until("the worker has the bytes' first half", Origin.begun.is_set)
+    until("the worker has the first half of the bytes", Origin.begun.is_set)
     worker, = service.workers()
     Origin.begun.clear()
     os.kill(worker, signal.SIGKILL)
-    until("another worker is there", lambda: service.workers() and service.workers() != [worker])
+    until("a new worker has started", lambda: service.workers() and service.workers() != [worker])
     until("the dead worker is reaped", lambda: worker not in [pid for pid, _, _ in service.processes()])
-    check(not [one for one in service.processes() if one[1] == "Z"], "a worker that died is reaped, and another is there")
-    until("the new worker has asked for the rest", Origin.begun.is_set)
+    check(not [one for one in service.processes() if one[1] == "Z"], "a dead worker is reaped and replaced")
+    until("the new worker has requested the rest", Origin.begun.is_set)
 
     everything = [pid for pid, _, _ in service.processes()]
     volume = podman.inspect(service.name)["Mounts"]
     data = next(one["Source"] for one in volume if one["Type"] == "volume")
     code, seconds = service.stop()
-    check("all that it has done is written down" in open(f"{data}/worker.log").read(), "a stop lets the worker write down how far it is")
-    check(code == 0, f"and PID 1 ends with exit code 0, after {seconds:.1f} s")
+    check("its progress is stored" in open(f"{data}/worker.log").read(), "a stop lets the worker store its progress")
+    check(code == 0, f"PID 1 ends with exit code 0, after {seconds:.1f} s")
     check(not [pid for pid in everything if os.path.exists(f"/proc/{pid}")], f"of its {len(everything)} processes none is left")
 
     token = "a-token-from-the-environment"
     service.start(FERRY_TOKEN_FILE=None, FERRY_TOKENS=token)
-    until("the health check is content", service.is_healthy)
+    until("the health check succeeds", service.is_healthy)
     Origin.gate.set()
     until("the background task has ended",
           lambda: json.loads(service.call("GET", f"/v1/tasks/{slow['id']}", token=token))["state"] == "completed")
     body = service.call("GET", f"/v1/tasks/{slow['id']}/body", token=token)
-    check(hashlib.sha256(body).digest() == hashlib.sha256(BODY).digest(), "the next container ends the background task")
+    check(hashlib.sha256(body).digest() == hashlib.sha256(BODY).digest(), "the next container finishes the background task")
     code, _ = service.stop()
-    check(code == 0, "and ends with exit code 0")
+    check(code == 0, "the container ends with exit code 0")

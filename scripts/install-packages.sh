@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs the Debian packages of the named groups, those that are missing only, and what the tests want of Python's.
+# Installs the missing Debian packages of the named groups, and the Python packages of the tests.
 # usage: install-packages.sh build|demo|test|faults|race|cost|venv|clients|dist|deploy ...
 set -euo pipefail
 
@@ -18,7 +18,7 @@ declare -A groups=(
   [deploy]="python3 python3-venv python3-yaml mmdebstrap debian-archive-keyring distro-info-data mount util-linux git golang-go \
     podman runc iptables containernetworking-plugins binutils golang-github-masterminds-sprig-dev golang-gopkg-yaml.v3-dev shellcheck"
 )
-# What sets the clock for the fault test is C: Swift's own clang compiles it where it can be found.
+# The fault test sets the clock with a C program, which Swift's own clang compiles if it is in the path.
 command -v clang >/dev/null || command -v cc >/dev/null || groups[faults]+=" gcc libc6-dev"
 
 

@@ -1,14 +1,14 @@
 #!/bin/bash
-# Compiles and tests with the libcurl of Debian's backports as well, which may be put in the stable one's place without a
-# rebuild. Nothing is installed: the packages are unpacked under .build. What make test builds is built here, and shared.
+# Compiles and tests with the libcurl of Debian's backports, which an administrator may install without a rebuild of Ferry. The
+# packages are unpacked under .build and not installed. The script uses the build of make test.
 # usage: newer-libcurl.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 place=$PWD/.build/newer-libcurl
 expected=8.14
 filter='CurlTests|TransferEngineTests|WebhooksTests|ConnectionTests|ContentEncodingTests|MalformedReplyTests|HTTP2Tests'
-filter+='|InformationalTests|NTLMTests|ProxyTests|TLSConnectionTests|HeldHandshakeTests|UploadTests|WebhookTests'
-filter+='|LoadedLibcurlTests|ReachabilityTests|HTTP2StreamTests|RepeatedRequestTests|ClientCertificateTests|BodyBehindHandshakeTests'
+filter+='|InformationalTests|NTLMTests|ProxyTests|TLSConnectionTests|PausedHandshakeTests|UploadTests|WebhookTests'
+filter+='|LoadedLibcurlTests|ReachabilityTests|HTTP2StreamTests|RepeatedRequestTests|ClientCertificateTests|BodyAfterHandshakeTests'
 
 scripts/install-packages.sh build demo test
 
@@ -21,7 +21,7 @@ rm -rf "$place"
 mkdir -p "$place"/{lists,cache/archives}/partial "$place"/{packages,root}
 echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $codename-backports main" \
   >"$place/sources.list"
-# Lists of their own: those of the machine stay as they are.
+# Uses package lists of its own, so that those of the machine stay unchanged.
 options=(-qq -o "Dir::Etc::SourceList=$place/sources.list" -o Dir::Etc::SourceParts=/dev/null
   -o "Dir::State::Lists=$place/lists" -o "Dir::Cache=$place/cache" -o "APT::Sandbox::User=$(id -un)")
 apt-get "${options[@]}" update
@@ -35,13 +35,13 @@ case $version in
   "$expected".*) ;;
   *) echo "the backports of $codename have libcurl $version, not $expected" >&2; exit 1 ;;
 esac
-# It may need what the stable one does not.
+# The newer library may need further libraries.
 if ldd "$libraries/libcurl.so.4" | grep 'not found' >&2; then exit 1; fi
 
 swift build --build-tests
 echo "the wrapper, against the headers of libcurl $version"
-# The build's own command for it, without what it would write. These headers go in front, and what is made of them goes into
-# a cache of its own: the compiler tells modules apart by their names, not by where their headers are.
+# Repeats the compiler's command of the build without its outputs. The newer headers come first, and need a separate
+# module cache, because the compiler identifies modules by name only.
 python3 - .build/debug.yaml "$place/root/usr/include/$(basename "$libraries")" "$place/modules" <<'END'
 import json, re, subprocess, sys
 plan, headers, cache = sys.argv[1:]
@@ -55,6 +55,6 @@ sys.exit(subprocess.run(command + ['-typecheck']).returncode)
 END
 
 echo "the tests, with libcurl $version loaded"
-# The processes that tests start inherit both; a test fails where another version is loaded.
+# Child processes inherit both variables. A test fails if another version is loaded.
 LD_LIBRARY_PATH=$libraries WANTED_LIBCURL=$version scripts/test.sh --filter "$filter"
 echo "tested with libcurl $version"

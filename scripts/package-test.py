@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Installs the Debian package where nothing else is: Debian 12 with systemd as its first process, in namespaces of its own.
+"""Installs the Debian package in a minimal system: Debian 12 with systemd as its first process, in its own namespaces.
 
 usage: package-test.py [--keep]
 
-It installs, downloads, upgrades the running service while a background task is under way, removes, and purges; then nothing is left.
-The root is packed under .build, so that the next run need not make it. For the superuser.
+The test installs, downloads, upgrades the running service during a background task, removes, and purges. Nothing may remain. The root
+is packed under .build for the next run. Needs root.
 """
 import ctypes, glob, http.client, http.server, json, os, re, shutil, signal, subprocess, sys, threading, time
 
@@ -18,7 +18,7 @@ NETWORK = 0x40000000
 SIZE = 3_000_000
 BODY = bytes(range(256)) * (SIZE // 256 + 1)
 PATIENCE = 60
-# What a package manager and a running system write by themselves.
+# Paths that a package manager and a running system change.
 UNCOUNTED = ("/dev", "/proc", "/run", "/sys", "/tmp", "/var/cache", "/var/lib/apt", "/var/lib/dpkg", "/var/lib/systemd", "/var/log",
              "/root", "/etc/ld.so.cache", "/etc/machine-id", "/etc/passwd-", "/etc/group-", "/etc/shadow-", "/etc/gshadow-",
              "/etc/systemd/system/multi-user.target.wants", "/etc/.pwd.lock", "/etc/.updated", "/var/.updated", "/var/tmp", "/etc/resolv.conf",
@@ -41,7 +41,7 @@ mount -t tmpfs -o mode=1777 tmp "$0/tmp"
 mount -t tmpfs -o mode=755 cgroup "$0/sys/fs/cgroup"
 mount -t cgroup2 cgroup "$0/sys/fs/cgroup"
 ip link set lo up
-# Not chroot: whoever is in one may not have a user namespace (PrivateUsers=).
+# chroot does not work here: a process inside one cannot create a user namespace (PrivateUsers=).
 cd "$0"
 pivot_root . .
 umount -l .
@@ -58,7 +58,7 @@ def fail(text):
 
 
 def make_root(package):
-    """Debian with systemd, and all that the package depends on; not the package."""
+    """Makes a Debian with systemd and the package's dependencies, but without the package."""
     root = roots.make_root(PLACE, "debian", "bookworm", SYSTEM.split())
     roots.install(root, roots.output("dpkg-deb", "-f", package, "Depends"), verb="satisfy")
     roots.try_tarball(root)
@@ -68,7 +68,7 @@ def make_root(package):
 
 
 def later(package):
-    """The same package with a later version."""
+    """Makes the same package with a later version."""
     place, version = PLACE + "/later", roots.output("dpkg-deb", "-f", package, "Version").strip()
     shutil.rmtree(place, ignore_errors=True)
     subprocess.run(["dpkg-deb", "-R", package, place], check=True)
@@ -78,7 +78,7 @@ def later(package):
 
 
 def everything():
-    """Each path of the system with what it is, and its users."""
+    """Returns every path of the system with its type, and its users."""
     found = set()
     for directory, names, files in os.walk(ROOT):
         inside = directory[len(ROOT):]
@@ -89,7 +89,7 @@ def everything():
 
 
 class System:
-    """The booted root."""
+    """The booted system."""
 
     def __init__(self):
         cgroup = f"/sys/fs/cgroup/unified/ferry-package-{os.getpid()}"
@@ -101,10 +101,10 @@ class System:
             stdin=subprocess.DEVNULL, stdout=open(PLACE + "/boot.log", "w"), stderr=subprocess.STDOUT)
         self.pid = None
         wait("systemd has not started", self.find)
-        wait("the system is not up", lambda: self.run("systemctl", "is-system-running").strip() in ("running", "degraded"))
+        wait("the system did not finish its start", lambda: self.run("systemctl", "is-system-running").strip() in ("running", "degraded"))
 
     def find(self):
-        """systemd as this side sees it: the child of unshare, once it is systemd."""
+        """Returns the pid of the system's systemd, which is the child of unshare once it runs systemd."""
         for line in open(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read().split():
             if "systemd" in open(f"/proc/{line}/cmdline").read():
                 self.pid = int(line)
@@ -120,13 +120,13 @@ class System:
         return made.stdout
 
     def enter_network(self):
-        """Client and origin are on the system's loopback, and on nothing else."""
+        """Moves this process to the system's network, so that client and origin are on its loopback."""
         with open(f"/proc/{self.pid}/ns/net") as file:
             if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), NETWORK) != 0:
-                fail("its network cannot be entered")
+                fail("the network of the system cannot be entered")
 
     def ferries(self):
-        """The arguments of every process of Ferry."""
+        """Returns the arguments of every Ferry process."""
         lines = self.run("sh", "-c", "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null && echo; done").splitlines()
         return [line for line in lines if re.match(r"(\S*/)?ferry (serve|worker)\b", line)]
 
@@ -138,17 +138,17 @@ class System:
             os.kill(self.pid, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
-        wait("its processes do not end", self.is_gone)
+        wait("the system's processes did not end", self.is_gone)
 
     def is_gone(self):
-        """A group can be removed once its processes have ended."""
+        """Removes the control groups, which is possible after all processes have ended."""
         for directory, _, _ in os.walk(self.cgroup, topdown=False):
             os.rmdir(directory)
         return True
 
 
 class Origin(http.server.BaseHTTPRequestHandler):
-    """Sends all of /whole at once, and of /held no more than half before `go`."""
+    """An origin that sends all of /whole at once, and only half of /held before `go`."""
     protocol_version = "HTTP/1.1"
     go = threading.Event()
     halfway = threading.Event()
@@ -230,7 +230,7 @@ def main():
 
 
 def commands(system):
-    """Commands without options use the packaged service, whose journal has no refused thread priorities."""
+    """Checks that commands without options use the packaged service, and that its journal has no refused thread priorities."""
     shown = system.run("ferry", "config", check=True)
     if not re.search(r"^data-directory +/var/lib/ferry +ferry.service$", shown, re.M) or \
             not re.search(r"^allow-network +127.0.0.0/8 +/etc/ferry/ferry.env$", shown, re.M):
@@ -259,13 +259,13 @@ def carry_out(system, before):
 
     say("install")
     system.run("dpkg", "-i", "/root/ferry.deb", check=True)
-    # Type=notify: it is active when it serves.
+    # With Type=notify, the unit becomes active when the service listens.
     system.run("systemctl", "is-active", "ferry", check=True)
     call("GET", "/readyz")
     if system.run("stat", "-c", "%U %a", "/var/lib/ferry").split() != ["ferry", "700"]:
-        fail("the data directory is not the service's own")
+        fail("the data directory does not belong to the service")
     if system.run("stat", "-c", "%U:%G %a", "/etc/ferry/ferry.env").strip() != "root:ferry 640":
-        fail("the settings are not for root and the service alone")
+        fail("others than root and the service can read the settings")
     system.run("test", "-s", "/usr/share/doc/ferry/examples/ferry-stop-worker.conf", check=True)
     for page in ("ferry", "ferry-serve"):
         system.run("test", "-s", f"/usr/share/man/man1/{page}.1.gz", check=True)
@@ -278,28 +278,28 @@ def carry_out(system, before):
     system.run("systemctl", "reload", "ferry", check=True)
     commands(system)
 
-    say("upgrade, with a background task under way")
+    say("upgrade during a background task")
     session = json.loads(call("POST", "/v1/sessions", {"type": "background", "identifier": "upgraded", "delegate": {}}))["id"]
     task = download(port, "/held", session)
     if not Origin.halfway.wait(PATIENCE):
-        fail("the background task does not begin")
+        fail("the background task did not start")
     first, version = system.property("MainPID"), system.run("dpkg-query", "-W", "-f", "${Version}", "ferry")
     system.run("dpkg", "-i", "/root/later.deb", check=True)
     if system.run("dpkg-query", "-W", "-f", "${Version}", "ferry") == version:
-        fail("it was not upgraded")
+        fail("the package was not upgraded")
     system.run("systemctl", "is-active", "ferry", check=True)
     if system.property("MainPID") == first:
-        fail("the upgrade has not restarted the service")
+        fail("the upgrade did not restart the service")
     if "FERRY_ALLOW_NETWORK=127" not in open(ROOT + "/etc/ferry/ferry.env").read():
-        fail("the upgrade has lost a setting")
+        fail("the upgrade lost a setting")
     Origin.go.set()
     finished(task)
 
     say("remove")
     system.run("dpkg", "-r", "ferry", check=True)
-    wait("a process is left", lambda: not system.ferries())
+    wait("a process remains", lambda: not system.ferries())
     if not os.path.exists(ROOT + "/var/lib/ferry/ferry.db"):
-        fail("to remove is not to purge: the data is gone")
+        fail("removing the package deleted the data")
     say("purge")
     system.run("dpkg", "-P", "ferry", check=True)
     left = everything() - before

@@ -1,4 +1,4 @@
-"""An engine of containers with a store of its own: podman."""
+"""Podman with its own store."""
 import json, os, resource, shutil, subprocess
 
 
@@ -19,7 +19,7 @@ class Podman:
         open(self.log, "w").close()
 
     def call(self, *words):
-        """What the command has said; it must succeed."""
+        """Runs a command that must succeed. Returns its output."""
         made = self.ask(*words)
         if made.returncode != 0:
             raise SystemExit(f"podman {' '.join(words)[:300]}: exit code {made.returncode}\n{made.stdout}{made.stderr}")
@@ -31,16 +31,16 @@ class Podman:
     # Images
 
     def load(self, packed, name, variables):
-        """An image of a root that is in a tar archive."""
+        """Makes an image from a tar archive of a root."""
         changes = [word for key, value in variables.items() for word in ("--change", f"ENV {key}={value}")]
         self.call("import", *changes, packed, name)
 
     def build(self, name, context, file, arguments, lent):
-        """- lent: folders of this machine that are at their own places while it is built."""
+        """- lent: Folders of this machine that are mounted at the same paths during the build."""
         given = [f"--build-arg={key}={value}" for key, value in arguments.items()]
         volumes = [f"--volume={folder}:{folder}:ro" for folder in lent]
         with open(self.log, "a") as log:
-            # Without the format of Docker there is no HEALTHCHECK.
+            # Only the Docker format supports HEALTHCHECK.
             made = subprocess.run([*self.words, "build", "--format", "docker", "--isolation", "chroot", "--network", "host",
                                    "--pull=never", "--layers=false", *limits({}), *given, *volumes, "--file", file, "--tag", name,
                                    context], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -51,11 +51,11 @@ class Podman:
         return json.loads(self.call("inspect", name))[0]
 
     def mount(self, image):
-        """Where the root of a container of the image is."""
+        """Returns the root directory of a new container of the image."""
         return self.call("mount", self.call("create", *limits({}), image))
 
     def close(self):
-        """Ends all that it runs, and removes all that it has."""
+        """Ends all containers and deletes the store."""
         if os.path.exists(self.stores[0]):
             self.call("rm", "--all", "--force", "--time", "0")
         for store in self.stores:
@@ -63,7 +63,8 @@ class Podman:
 
 
 def limits(wanted):
-    """`ulimits` of a compose file, as far as this machine allows them. By itself podman asks for more processes than it leaves itself."""
+    """Returns the options for the `ulimits` of a compose file, within the limits of this machine. By default, podman asks for more
+    processes than it may have."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = wanted.get("nofile", {"soft": soft, "hard": hard})
     return ["--ulimit", f"nofile={min(files['soft'], hard)}:{min(files['hard'], hard)}", "--ulimit", "nproc=4096:4096"]

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Builds the peers of `make race` that are no packages of Debian's: loops around libraries, and the Python environment of the home-made
-# service. They are in .build/peers.
+# Builds the peers of `make race` that Debian does not package: loops around libraries, and the Python environment of
+# the home-made service. The output is in .build/peers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 peers=.build/peers
@@ -13,7 +13,7 @@ fi
 
 swift build -c release --package-path Benchmarks/peers --scratch-path $peers/swift
 
-# The file is written last: what was interrupted is made again.
+# The file is written last, so that an interrupted installation is repeated.
 if [ "$(cat $peers/venv/wanted 2>/dev/null)" != "$wanted" ]; then
   rm -rf $peers/venv
   /usr/bin/python3 -m venv $peers/venv

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Prints where a release is built: a folder under .build whose path has 128 characters, wherever the source tree is. Swift writes the
-# lengths of the packages' paths into code, so places with paths of different lengths would make different bytes.
+# Prints the directory of a release build: a folder under .build whose path has 128 characters, wherever the source tree is.
+# Swift writes the lengths of package paths into code, so paths of different lengths would lead to different bytes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 place=$PWD/.build/release-
 missing=$((128 - ${#place}))
-# A tree this deep is built all the same, to bytes of its own.
+# If the tree's own path is too long, the build works, but its bytes differ.
 [ "$missing" -gt 0 ] || missing=1
 printf '%s%0*d\n' "$place" "$missing" 0

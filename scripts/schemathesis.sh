@@ -1,5 +1,5 @@
 #!/bin/bash
-# Schemathesis with all of its checks against the binary. Requests of one seed are the same each time; origins are not reached.
+# Runs all checks of Schemathesis against the binary. A seed determines the requests. No origin is reached.
 # usage: schemathesis.sh [SEED] [EXAMPLES of each operation]    The report is .build/schemathesis/report.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,10 +26,10 @@ until grep -q '"listening"' "$place/service.log"; do
 done
 port=$(sed -n 's/.*"address":"[^"]*:\([0-9]*\)".*/\1/p' "$place/service.log" | head -1)
 
-# Its check of valid requests is taken by the hooks', which knows what no schema can say.
+# The hooks replace its check of valid requests, because they know rules that a schema cannot express.
 status=0
 root=$PWD
-# It remembers failures where it runs, and a run is to know of no other.
+# Schemathesis remembers failures in its working directory, and each run has to start without them.
 rm -rf "$place/.schemathesis"
 cd "$place"
 SCHEMATHESIS_HOOKS=$root/Tests/Clients/schemathesis_hooks.py \

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tells the next build its commit ($COMMIT, or what git says) and its Swift. The file changes only where they do.
+# Sets the commit ($COMMIT, or that of git) and the Swift version for the next build. The file changes only if they do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,6 +14,6 @@ swift=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9.]*\).*/\1
 lines=$(printf '#define FERRY_COMMIT "%s"\n#define FERRY_SWIFT "%s"' "$commit" "${swift:-unknown}")
 if [ "$(cat $stamp 2>/dev/null)" != "$lines" ]; then
   echo "$lines" >$stamp
-  # A file that was not there is no dependency that the build knows.
+  # The build does not track a file that did not exist, so it has to see a change of build.c.
   touch Sources/CProcess/build.c
 fi

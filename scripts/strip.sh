@@ -1,6 +1,6 @@
 #!/bin/bash
-# Copies the released program without what only its makers use: its symbols, and the hashes of what the compiler was given, which
-# differ from place to place. Their section stays, as zeros: to remove it would move the segments that are made read-only.
+# Copies the released program without its symbols and without the hashes of the compiler's input, which differ from place to
+# place. The section of the hashes is filled with zeros, because removing it would move the segments that are made read-only.
 # usage: strip.sh PROGRAM COPY
 set -euo pipefail
 zeros=$(mktemp)

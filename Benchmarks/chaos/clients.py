@@ -1,15 +1,15 @@
-"""Clients of two services that share a data directory. Each asks now the one, now the other, goes on at the other where one is gone, and
-looks at every answer."""
+"""Clients of two services that share a data directory. Each client alternates between the services, uses the other if one is gone,
+and checks every reply."""
 import hashlib, random, uuid
 from harness import *
 
-# What is said where it cannot be known whether the process that is gone has done what was asked.
+# The status if it is unknown whether a dead service has performed a request.
 UNKNOWN = 503
 CONNECTION_LOST, CANCELLED = "networkConnectionLost", "cancelled"
 
 
 class Pair:
-    """Two services, and in which stretches of time one of them was being ended, and how."""
+    """Two services, with the periods in which one of them was ended, and how."""
 
     def __init__(self, place, binaries=(FERRY,)):
         self.place, self.binaries, self.lock = place, binaries, threading.Lock()
@@ -25,12 +25,12 @@ class Pair:
             self.ferries[number] = ferry
 
     def pick(self, chance):
-        """One of the two; seldom one that stands still, which does not answer."""
+        """Returns the number of a service, rarely of a frozen service, which does not answer."""
         number = chance.randrange(2)
         return 1 - number if number == self.silent and chance.random() < 0.9 else number
 
     def call(self, number, method, path, body=None, headers=None):
-        """One request; returns status and body, or None where nobody answered, or it is not known what was done."""
+        """Sends a request. Returns status and body, or None if there was no reply or the result is unknown."""
         with self.lock:
             ferry = self.ferries[number]
         began = time.time()
@@ -47,7 +47,7 @@ class Pair:
         return status, reply
 
     def insist(self, chance, method, path, body=None, headers=None):
-        """The same request, at one and the other, until somebody answers. For what may be asked twice."""
+        """Repeats a request to both services in turn until there is a reply. Only for requests that may be repeated."""
         deadline = time.time() + 90
         while True:
             if answer := self.call(self.pick(chance), method, path, body, headers):
@@ -60,27 +60,28 @@ class Pair:
             self.faults.append((began, time.time(), number, text, isAnswer))
 
     def is_rough(self, start, end):
-        """Whether one of the two was killed, or stood still, meanwhile."""
+        """Returns whether one of the services was killed or frozen in this period."""
         return any(how != signal.SIGTERM and start < until and end > since for since, until, _, how in self.ends)
 
     def inexcusable(self):
-        """What failed though nobody had been ended without a word. Nobody listens at an address whose service has gone."""
+        """Returns the failures while both services ran or ended in order. A refused connection to an ended service is no
+        failure."""
         return [text for start, end, number, text, isAnswer in self.faults
                 if not self.is_rough(start, end) and (isAnswer or not any(
                     number == victim and start < until and end > since for since, until, victim, _ in self.ends))]
 
 
 class Load:
-    """What the clients were told."""
+    """The replies that the clients received."""
 
     def __init__(self, pair, origin, receiver, secret, seed):
         self.pair, self.origin, self.receiver, self.secret, self.seed = pair, origin, receiver, secret, seed
         self.lock, self.isOver, self.errors = threading.Lock(), False, []
-        # A task's URL, which is its own, by the task's id; and what a task may end with besides what all may.
+        # By a task's id: its unique URL, and the errors with which it may end in addition to those of every task.
         self.accepted, self.mayEnd, self.messages = {}, {}, set()
-        # By a session's id: of which kind, and since when it is there; and when somebody began to delete it.
+        # By a session's id: its type, the time of its creation, and the time of the first request to delete it.
         self.sessions, self.created, self.deleted = {}, {}, {}
-        # What streams gave: (session or None, ids).
+        # The events of each stream: (session or None, ids).
         self.streams = []
         self.count = 0
         chance = random.Random(seed)
@@ -111,7 +112,7 @@ class Load:
         for thread in self.threads:
             thread.join()
 
-    # What is asked for
+    # Requests
 
     def session(self, chance, kind="default"):
         key = uuid.uuid4().hex
@@ -140,24 +141,25 @@ class Load:
     def accept(self, task, line, mayEnd=()):
         with self.lock:
             url = line["request"]["url"]
-            assert self.accepted.setdefault(task["id"], url) == url, "two tasks of one id"
+            assert self.accepted.setdefault(task["id"], url) == url, "two tasks have the same id"
             self.mayEnd[task["id"]] = mayEnd
             self.messages.add(task["id"])
 
     def keyed(self, chance, path, body, headers=()):
-        """Under an Idempotency-Key, now and then once more after the answer: whoever is asked gives the same."""
+        """Sends a request with an Idempotency-Key, and sometimes repeats it. Both replies must be equal, whichever service
+        answers."""
         headers = {"Idempotency-Key": uuid.uuid4().hex, **dict(headers)}
         answer = self.pair.insist(chance, "POST", path, body, headers)
         if chance.random() < 0.2:
             again = self.pair.insist(chance, "POST", path, body, headers)
-            assert again == answer, ("two answers under one key", answer, again)
+            assert again == answer, ("two requests with the same Idempotency-Key got different replies", answer, again)
         return answer
 
     def create(self, chance):
         session = self.some_session(chance)
         line = self.line(session)
         path = f"/v1/sessions/{session}/tasks"
-        # Without a key nobody knows what has become of it where nobody answers.
+        # Without a key, the result of a request without a reply is unknown.
         answer = self.keyed(chance, path, line) if chance.random() < 0.5 else self.pair.call(self.pair.pick(chance), "POST", path, line)
         if answer:
             assert answer[0] == 201, answer
@@ -212,7 +214,7 @@ class Load:
         time.sleep(chance.uniform(0, 0.1))
 
     def end_session(self, chance):
-        """A session with some tasks is invalidated, comes to its end, and is deleted."""
+        """Invalidates a session with some tasks, waits for its end, and deletes it."""
         session = self.session(chance)
         lines = [self.line(session, chance.choice(["f", "brisk"])) for _ in range(3)]
         tasks = []
@@ -221,7 +223,7 @@ class Load:
             assert status == 201, task
             tasks.append(task["id"])
         with self.lock:
-            # They end with their session, and nobody asks for them later; their messages come all the same.
+            # The tasks end with their session and are not read later, but their messages must arrive.
             self.messages.update(tasks)
         status, reply = self.pair.insist(
             chance, "POST", f"/v1/sessions/{session}/invalidate", {"mode": chance.choice(["finishTasks", "cancelTasks"])})
@@ -232,7 +234,7 @@ class Load:
             assert status == 200, (status, reply)
             if reply["state"] == "invalid":
                 break
-            assert time.time() < deadline, f"a session does not end: {reply}"
+            assert time.time() < deadline, f"a session did not end: {reply}"
             time.sleep(0.05)
         for task in tasks:
             status, reply = self.pair.insist(chance, "GET", f"/v1/tasks/{task}")
@@ -248,13 +250,13 @@ class Load:
         with self.lock:
             self.deleted[session] = time.time()
         status, reply = self.pair.insist(chance, "DELETE", f"/v1/sessions/{session}")
-        # The first may have done it before its service was gone.
+        # The first request may have deleted the session before its service ended.
         assert status in (204, 404), (status, reply)
         for number in range(2):
             answer = self.pair.call(number, "GET", f"/v1/sessions/{session}")
             assert not answer or answer[0] == 404, answer
 
-    # What is read
+    # Reads
 
     def read(self, chance):
         if not self.accepted:
@@ -264,7 +266,7 @@ class Load:
             assert status == 200 and found["id"] == task, (status, found)
             if found["state"] == "completed":
                 status, again = self.pair.insist(chance, "GET", f"/v1/tasks/{task}")
-                assert again == found, ("what has ended has changed", found, again)
+                assert again == found, ("an ended task changed between two reads", found, again)
 
     def pages(self, chance, path):
         items, cursor = [], ""
@@ -283,11 +285,11 @@ class Load:
         assert len(set(found)) == len(found), "a session is listed twice"
         with self.lock:
             missing = known - set(found) - self.deleted.keys()
-        assert not missing, f"{len(missing)} of {len(known)} sessions are in no list, {min(missing)} for one, after {time.time() - began} s"
+        assert not missing, f"{len(missing)} of {len(known)} sessions are in no list, such as {min(missing)}, after {time.time() - began} s"
         time.sleep(chance.uniform(0, 0.1))
 
     def stream(self, number, session):
-        """Reads a stream to the end, from where it broke off, at one and the other."""
+        """Reads a stream to its end. After each interruption it continues at one of the services."""
         chance = random.Random(f"{self.seed}-stream-{number}")
         path = f"/v1/sessions/{session}/events" if session else "/v1/events"
         ids = []
@@ -305,22 +307,22 @@ class Load:
                 if reply.status != UNKNOWN:
                     assert reply.status == 200, (path, reply.status)
                     while time.time() < until and not self.isOver and (text := reply.readline()):
-                        # A line that was cut has no end.
+                        # A line that was cut has no line end.
                         if text.startswith(b"id:") and text.endswith(b"\n"):
                             event = int(text[3:])
                         elif text == b"\n" and event is not None:
-                            assert event > last, f"{path} gives {event} behind {last}"
+                            assert event > last, f"{path} sent event {event} after {last}"
                             ids.append(event)
                             last, event = event, None
                         elif text.startswith(b"event:"):
-                            assert b"didReset" not in text, f"{path} has lost events"
+                            assert b"didReset" not in text, f"{path} was reset, so events were lost"
                 connection.close()
             event = None
             time.sleep(0.01)
 
 
 def replay(ferry, path, until):
-    """All events of a stream up to one task's end: (id, type, session, task)."""
+    """Returns all events of a stream up to the end of a task: (id, type, session, task)."""
     found = []
     connection = http.client.HTTPConnection("127.0.0.1", ferry.port, timeout=60)
     connection.request("GET", path + "?progress=false&after=0")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""An origin that can be relied on for nothing but its content: slow, cut off at random places, killed at any time.
+"""A slow origin that cuts connections at random places and may be killed at any time. Only its content is reliable.
 
-GET /d/N: the Nth body, with ETag and ranges. PUT /u/N: takes the Nth body and writes down what came, once all is here.
-POST /pace/BYTES: bytes a second of each body from now on, 0 for no limit; and cuts end where there is no limit.
+GET /d/N: returns the Nth body, with ETag and ranges. PUT /u/N: receives the Nth body and records it after its last byte.
+POST /pace/BYTES: sets the bytes per second of each body, or 0 for no limit. Without a limit there are no cuts.
 usage: fault_origin.py PORT RECORD SEED PACE"""
 import asyncio, hashlib, os, random, sys
 
 PIECE = 0.4  # seconds between two pieces of a body
-CUTS = 0.12  # of the answers
+CUTS = 0.12  # the share of responses that are cut
 
 
 def body(number, seed):
@@ -29,7 +29,7 @@ class Origin:
         return self.bodies[number]
 
     def cut(self, size):
-        """After how many bytes the connection is cut; None: it is not."""
+        """Returns the number of bytes before the connection is cut, or None."""
         return self.chance.randrange(size) if self.pace and self.chance.random() < CUTS else None
 
     async def serve(self, reader, writer):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Background downloads and uploads, some hundred under way at a time, while everything that they depend on fails.
+"""Hundreds of concurrent background downloads and uploads, while everything that they depend on fails.
 
-Each round does one or more of: kill -9 of the service, of its worker, of both, of the origin; a full disk; a clock that jumps. The
-origin cuts connections at random places all the time. At the end everything is left in peace, and then every task must be
-complete, every byte right, every end told by a webhook under one id, and nothing left over on the disk.
-usage: faults.py [rounds] [--seed=N] [--tasks=N]; as root, for the data directory is a small file system of its own"""
+Each round has one or more faults: kill -9 of the service, of its worker, of both, or of the origin, a full disk, or a clock that
+jumps. The origin cuts connections at random places all the time. After the last fault, every task must complete with the right bytes. A
+webhook must report every end under one id. No file may be left on the disk.
+usage: faults.py [rounds] [--seed=N] [--tasks=N]; needs root, because the data directory is a small file system"""
 import hashlib, os, random, re, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 import fault_origin
@@ -12,14 +12,14 @@ from harness import *
 from receiver import Receiver
 
 FAULTS = ["kill serve", "kill worker", "kill both", "kill origin", "full disk", "clock jump", "upgrade"]
-# How often each is chosen.
+# The relative frequency of each fault.
 WEIGHTS = [5, 5, 4, 4, 1, 2, 1]
-# Of a task that failed often the next attempt is up to five minutes away.
+# After several failures, the next attempt of a task may be five minutes away.
 PACE, PATIENCE, DISK = 4000, 400, 900
 
 
 class Place:
-    """A small file system for the data directory, so that it can be full."""
+    """A small file system for the data directory, so that it can become full."""
 
     def __init__(self, directory):
         self.path = f"{directory}/small"
@@ -44,7 +44,7 @@ class Place:
 
 
 class World:
-    """Everything that can fail, and what was asked for."""
+    """The processes that can fail, and the tasks that were created."""
 
     def __init__(self, directory, chance, seed, target):
         self.directory, self.chance, self.seed, self.target = directory, chance, seed, target
@@ -76,7 +76,7 @@ class World:
 
     @property
     def worker(self):
-        """The pid of the worker that holds the lock; None where there is none."""
+        """Returns the pid of the worker with the lock, or None."""
         with contextlib.suppress(OSError, ValueError):
             pid = json.load(open(f"{self.data}/worker.lock"))["pid"]
             if b"worker" in open(f"/proc/{pid}/cmdline", "rb").read():
@@ -84,7 +84,7 @@ class World:
         return None
 
     def call(self, method, path, body=None, headers=None, seconds=30):
-        """As long as it takes: a request that may not have been answered is repeated under the same key."""
+        """Repeats a request under the same key until there is a reply."""
         end = time.monotonic() + seconds
         while True:
             try:
@@ -105,7 +105,7 @@ class World:
             time.sleep(0.05)
 
     def open_session(self):
-        """The same session again after the first time, by its identifier."""
+        """Opens the session, which is found by its identifier from the second time on."""
         status, body = self.call("POST", "/v1/sessions", json.dumps({
             "type": "background", "identifier": "faults", "configuration": {"httpMaximumConnectionsPerHost": 1000},
             "delegate": {"webhook": {"url": self.receiver.url, "events": ["task.didComplete"]}}}),
@@ -143,7 +143,7 @@ class World:
         for specification, line in zip(specifications, body.decode().strip().split("\n")):
             self.tasks[json.loads(line)["id"]] = specification
 
-    # What fails
+    # Faults
 
     def kill_serve(self):
         self.serve.kill()
@@ -189,10 +189,10 @@ class World:
         self.kill_worker()
         self.place.close()
 
-    # What must be true
+    # Checks
 
     def settle(self):
-        """No more faults: waits until every task has ended and was told of."""
+        """Stops the faults, and waits until every task has ended and its message has arrived."""
         connection = http.client.HTTPConnection("127.0.0.1", self.origin_port)
         connection.request("POST", "/pace/0")
         connection.getresponse().read()
@@ -200,7 +200,7 @@ class World:
         while time.monotonic() < end and not self.ended() >= set(self.tasks):
             time.sleep(0.2)
         missing = set(self.tasks) - self.ended()
-        assert not missing, f"{len(missing)} tasks were not told of, such as {self.call('GET', '/v1/tasks/' + min(missing))}"
+        assert not missing, f"{len(missing)} tasks have no message about their end, such as {self.call('GET', '/v1/tasks/' + min(missing))}"
 
     def check(self):
         wrong, retries = [], 0
@@ -222,10 +222,10 @@ class World:
             several = [id for id in self.tasks if len(set(ids[id])) != 1]
             repeats = sum(len(ids[id]) - 1 for id in self.tasks)
         left = [name for name in os.listdir(f"{self.data}/bodies") if name.endswith((".part", ".resume"))]
-        print(f"{len(self.tasks)} tasks, {retries} retries, {repeats} webhooks repeated under the same id")
-        assert not wrong, f"{len(wrong)} wrong, such as {wrong[:3]}"
-        assert not several, f"more than one id for the end of {several[:3]}"
-        assert not left, f"left over: {left[:5]}"
+        print(f"{len(self.tasks)} tasks, {retries} retries, {repeats} webhooks repeated with the same id")
+        assert not wrong, f"{len(wrong)} tasks are wrong, such as {wrong[:3]}"
+        assert not several, f"not exactly one webhook id for the end of {several[:3]}"
+        assert not left, f"partial files remain: {left[:5]}"
 
 
 def main():
@@ -249,7 +249,7 @@ def main():
                 world.round(fault)
                 world.replenish()
                 under_way = len(set(world.tasks) - world.ended())
-                print(f"{number:4} {time.monotonic() - start:6.1f} s  {fault:12} {under_way} under way, "
+                print(f"{number:4} {time.monotonic() - start:6.1f} s  {fault:12} {under_way} running, "
                       f"{len(world.tasks)} accepted", flush=True)
             world.set_clock(0)
             world.settle()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""kill -9 at random moments of a batch of downloads with webhooks, again and again, on one data directory.
+"""Repeats kill -9 at random moments of a batch of downloads with webhooks, on one data directory.
 
-At the end: no accepted task lost, no webhook lost, duplicates only under the same webhook-id, the store intact.
+At the end, no accepted task and no webhook may be lost, duplicates must have the same webhook-id, and the database must be intact.
 usage: kill.py [rounds] [--seed=N]"""
 import base64, os, random, re, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
@@ -33,14 +33,14 @@ def main():
         integrity = subprocess.check_output(["sqlite3", f"{place}/ferry.db", "PRAGMA integrity_check"], text=True).strip()
     duplicates = sum(len(ids) - 1 for ids in receiver.ids.values())
     assert receiver.bad == 0 and integrity == "ok", (receiver.bad, integrity)
-    assert all(len(set(ids)) == 1 for ids in receiver.ids.values()), "one message under two ids"
+    assert all(len(set(ids)) == 1 for ids in receiver.ids.values()), "one message has two ids"
     table([("accepted", "completed", "networkConnectionLost", "webhooks", "repeated", "integrity"),
            (len(accepted), ended["completed"], ended["lost"], len(receiver.ids), duplicates, integrity)])
-    print("no accepted task lost, no webhook lost, repeats only under the same id")
+    print("no accepted task lost, no webhook lost, repeats only with the same id")
 
 
 def post_until_killed(ferry, origin, receiver, delay, number):
-    """Posts a batch and kills the service after `delay`; returns the tasks it had answered for."""
+    """Posts a batch and kills the service after `delay`. Returns the tasks that it had acknowledged."""
     session = ferry.session(httpMaximumConnectionsPerHost=64)
     line = {"kind": "download", "resume": True, "completion": {"webhook": {"url": receiver.url, "secret": "whsec_" + SECRET}}}
     accepted = set()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Two services on one data directory under load. One of them, now this, now that, is killed (-9), stopped (SIGSTOP) or ended (SIGTERM) at a
-random moment, and another takes its place; or it stands still for a second, or the worker is killed.
+"""Two services on one data directory under load. Alternately, one of them is killed (-9), frozen (SIGSTOP) or ended (SIGTERM) at a
+random moment and then replaced. In other rounds it is frozen for a second, or the worker is killed.
 
-At the end: no accepted task lost, each ended once, no webhook lost, duplicates only under the same webhook-id, each stream's events once and
-in one order, the store intact; background tasks went on. Nothing failed and no task ended but for services that went without a word: SIGTERM
-is noticed by nobody.
+At the end, no accepted task and no webhook may be lost. Each task must end once, duplicates must have the same webhook-id, and each
+stream must contain each event once, in one order. The database must be intact, and background tasks must have continued. Requests
+and tasks may fail only because of a kill or a freeze: SIGTERM must go unnoticed.
 usage: takeover.py [rounds] [--seed=N] [--beside=BINARY] [--burners=N]
---beside: another build of Ferry; each service that starts is of the one or the other. --burners: processes that take the cores away."""
+--beside: another build of Ferry; each service runs one of the builds. --burners: processes that keep the cores busy."""
 import os, random, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from clients import *
@@ -15,9 +15,9 @@ from receiver import Receiver
 
 PAUSE, WORKER = "pause", "worker"
 ENDS = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGTERM, signal.SIGTERM, signal.SIGSTOP, PAUSE, WORKER]
-# A service that stands still is taken over from after that.
+# The lease in seconds, after which a frozen service is taken over.
 LEASE = 10
-# By then whoever is there has looked whether the other lives.
+# Seconds after which each service has checked the other.
 LOOK = 2
 
 
@@ -71,7 +71,7 @@ def torment(directory, rounds, seed, receiver):
             ferry.stop()
         subprocess.run([FERRY, "stop", "--worker", "--data-directory", place], stdout=subprocess.DEVNULL)
         origin.stop()
-    print("no accepted task lost, no webhook lost, repeats only under the same id, no event lost or told twice")
+    print("no accepted task lost, no webhook lost, repeats only with the same id, no event lost or repeated")
 
 
 def disturb(pair, victim, how):
@@ -81,7 +81,7 @@ def disturb(pair, victim, how):
             os.kill(json.load(f)["pid"], signal.SIGKILL)
         return
     process = pair.ferries[victim].process
-    # From before it happens, as others look meanwhile.
+    # The period begins before the fault, because other threads read it meanwhile.
     end = [since, float("inf"), victim, how]
     pair.ends.append(end)
     if how in (PAUSE, signal.SIGSTOP):
@@ -94,7 +94,7 @@ def disturb(pair, victim, how):
         process.send_signal(how)
     if how != PAUSE:
         code = process.wait(timeout=60)
-        # One that stood still finds out by itself, or is killed by a service that starts meanwhile.
+        # A frozen service exits by itself after it continues, or a starting service kills it.
         assert code in {signal.SIGKILL: [-9], signal.SIGTERM: [0], signal.SIGSTOP: [1, -9]}[how], (how, code)
         pair.ferries[victim].log.close()
         pair.replace(victim)
@@ -112,13 +112,13 @@ def check(pair, load, place, receiver):
             found = load.pages(chance, f"/v1/sessions/{session}/tasks")
             if all(task["state"] == "completed" for task in found):
                 break
-            assert time.time() < deadline, f"tasks of {session} do not end: {[t for t in found if t['state'] != 'completed'][0]}"
+            assert time.time() < deadline, f"tasks of {session} did not end: {[t for t in found if t['state'] != 'completed'][0]}"
             time.sleep(0.1)
         tasks |= {task["id"]: task for task in found}
     urls = [task["originalRequest"]["url"] for task in tasks.values()]
-    assert len(set(urls)) == len(urls), "one request has made two tasks"
+    assert len(set(urls)) == len(urls), "one request created two tasks"
     lost = load.accepted.keys() - tasks.keys()
-    assert not lost, f"{len(lost)} accepted tasks are lost, {min(lost)} for one"
+    assert not lost, f"{len(lost)} accepted tasks are lost, such as {min(lost)}"
     ended = {"completed": 0, CONNECTION_LOST: 0, CANCELLED: 0}
     for task, url in load.accepted.items():
         found = tasks[task]
@@ -143,7 +143,7 @@ def check(pair, load, place, receiver):
         return subprocess.check_output(["sqlite3", f"{place}/ferry.db", sql], text=True).strip()
     integrity, unfinished = ask("PRAGMA integrity_check"), ask("SELECT count(*) FROM task WHERE state <> 'completed'")
     assert receiver.bad == 0 and integrity == "ok" and unfinished == "0", (receiver.bad, integrity, unfinished)
-    assert all(len(set(ids)) == 1 for ids in receiver.ids.values()), "one message under two ids"
+    assert all(len(set(ids)) == 1 for ids in receiver.ids.values()), "one message has two ids"
     repeats = sum(len(ids) - 1 for ids in receiver.ids.values())
     events = sum(len(ids) for _, ids in load.streams)
     return [("accepted", *ended, "answers", "unanswered", "events", "webhooks", "repeated", "integrity"),
@@ -151,28 +151,28 @@ def check(pair, load, place, receiver):
 
 
 def check_events(pair, load, tasks):
-    """Both tell the same story, in which each task ends once; and each stream was a piece of it."""
+    """Checks that both services have the same events, that each task ends once, and that each stream is a part of them."""
     chance = random.Random(1)
     _, last = pair.insist(chance, "POST", f"/v1/sessions/{list(load.sessions)[0]}/tasks", load.line(list(load.sessions)[0]))
     load.messages.add(last["id"])
     stories = [replay(ferry, "/v1/events", last["id"]) for ferry in pair.ferries]
-    assert stories[0] == stories[1], "the two tell different stories"
+    assert stories[0] == stories[1], "the two services have different events"
     story = stories[0]
     ids = [event[0] for event in story]
     assert all(a < b for a, b in zip(ids, ids[1:])), "events are out of order"
     ends = [task for _, kind, _, task in story if kind == "task.didComplete"]
-    assert len(set(ends)) == len(ends), "a task has ended twice"
-    assert tasks.keys() <= set(ends), "the end of a task was not told"
+    assert len(set(ends)) == len(ends), "a task ended twice"
+    assert tasks.keys() <= set(ends), "the event of a task's end is missing"
     for session, heard in load.streams:
         if not heard:
             continue
         written = [number for number, _, of, _ in story if (session is None or of == session) and number <= heard[-1]]
         if session is None:
-            # What was deleted since is told no more.
+            # The events of deleted sessions are no longer returned.
             missing = set(written) - set(heard)
         else:
             missing = set(written) ^ set(heard)
-        assert not missing, f"a stream of {session or 'all'} has not told {len(missing)} events, {min(missing)} for one"
+        assert not missing, f"a stream of {session or 'all'} lacks {len(missing)} events, such as {min(missing)}"
 
 
 def seconds(text):

@@ -1,15 +1,15 @@
-"""A service under valgrind's callgrind, and what it writes: instructions by function and thread, and calls of the allocator."""
+"""A service under valgrind's callgrind, with its profile: instructions by function and thread, and calls of the allocator."""
 import collections, glob
 import harness
 from harness import *
 
-# Names by which the C library gives memory out. Who asks through one of them for another asks once.
+# The allocation functions of the C library. Nested calls count once.
 ALLOCATORS = {name for plain in ("malloc", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc", "valloc", "pvalloc")
               for name in (plain, f"__libc_{plain}", f"__{plain}")}
 
 
 def program(directory, binary=None):
-    """A copy of the binary, `ferry` by default, that keeps the names of its functions. Valgrind 3.19 gives up on Swift's debug
+    """Returns a copy of the binary, `ferry` by default, with its function names only, because Valgrind 3.19 fails on Swift's debug
     information."""
     binary = binary or harness.FERRY
     copy = f"{directory}/{os.path.basename(binary)}"
@@ -18,7 +18,7 @@ def program(directory, binary=None):
 
 
 class Counted:
-    """`ferry serve` under callgrind. What it spawns runs as always."""
+    """A `ferry serve` process under callgrind, whose child processes run without callgrind."""
     # Seconds.
     patience = 30
 
@@ -26,12 +26,12 @@ class Counted:
         self.directory = directory
         self.prefix = f"{directory}/vgdb"
         self.ferry = Ferry(f"{directory}/data", "--log-level", "warning", binary=binary, under=(
-            # The threads take turns, or one that waits in a loop would keep the others from what it waits for.
+            # The threads take turns, because a busy loop would keep the other threads from running.
             "valgrind", "--tool=callgrind", "--fair-sched=yes", "--vgdb=yes", f"--vgdb-prefix={self.prefix}",
             f"--callgrind-out-file={directory}/out", f"--separate-threads={'yes' if by_thread else 'no'}"))
 
     def tell(self, *command):
-        """A word to valgrind itself, which answers also while all threads sleep. vgdb waits until valgrind has made its FIFO."""
+        """Sends a command to valgrind, which answers even while all threads sleep. vgdb waits until valgrind has made its FIFO."""
         done = subprocess.run(["vgdb", f"--wait={self.patience}", f"--vgdb-prefix={self.prefix}", f"--pid={self.ferry.pid}", *command],
                               timeout=2 * self.patience,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -39,16 +39,16 @@ class Counted:
         return done.stdout
 
     def rest(self, seconds=30):
-        """Until it does nothing but wait: what a task leaves to be done afterwards is done."""
+        """Waits until the service is idle, after the work that a task leaves for later."""
         end, quiet = time.monotonic() + seconds, 0
         while quiet < 3:
             before = cpu_seconds(self.ferry.pid)
             time.sleep(0.1)
             quiet = quiet + 1 if cpu_seconds(self.ferry.pid) - before < 0.01 else 0
-            assert time.monotonic() < end, "the service does not come to rest"
+            assert time.monotonic() < end, "the service did not become idle"
 
     def measure(self, run, count):
-        """The profile of `run(count)` and of what follows from it."""
+        """Returns the profile of `run(count)` and of the work that it leaves for later."""
         self.rest()
         self.tell("zero")
         run(count)
@@ -63,7 +63,7 @@ class Counted:
         return profile
 
     def threads(self):
-        """Names of the threads by valgrind's numbers."""
+        """Returns the names of the threads by valgrind's numbers."""
         names = {}
         for line in self.tell("v.info", "scheduler").splitlines():
             if line.startswith("Thread ") and "(lwpid " in line:
@@ -81,24 +81,25 @@ class Counted:
 
 
 class Profile:
-    """Instructions and calls of a run. A function is a pair of its library and its name.
+    """The instructions and calls of a run. A function is a pair of its library and its name.
 
-    `digest` is what SHA-256 takes: in a large body it would hide all else, as valgrind knows none of the instructions made for it."""
+    `digest` is the part of SHA-256. valgrind does not have its special instructions, so in a large body it would hide everything
+    else."""
 
     def __init__(self):
         self.instructions, self.digest, self.allocations = 0, 0, 0
         self.own, self.inclusive, self.calls = collections.Counter(), collections.Counter(), collections.Counter()
         self.threads, self.libraries = collections.Counter(), collections.Counter()
-        # Instructions by function, in each thread.
+        # The instructions by function, in each thread.
         self.own_by_thread = collections.defaultdict(collections.Counter)
 
     def read(self, path, names):
-        """One file of callgrind's format: https://valgrind.org/docs/manual/cl-format.html"""
+        """Reads a file in callgrind's format: https://valgrind.org/docs/manual/cl-format.html"""
         texts = {"ob": {}, "fn": {}}
         thread, place, function, callee_place, callee, calls = "", "", None, None, None, None
 
         def text(kind, value):
-            """Names are written once, and are numbers then."""
+            """Returns a name. The file contains each name once, and then its number."""
             if not value.startswith("("):
                 return value
             number, _, name = value.partition(")")
@@ -110,7 +111,7 @@ class Profile:
             for line in f:
                 if line[0].isdigit() or line[0] in "+-*":
                     cost = int(line.split()[1]) if " " in line else 0
-                    # A call that lasted from before counts as none, and has a cost.
+                    # A call from before the measurement does not count, but has a cost.
                     if calls is None:
                         self.count(thread, function, cost)
                         continue
@@ -150,13 +151,13 @@ class Profile:
 
     def call(self, function, callee, calls):
         self.calls[callee] += calls
-        # Names of deeper levels of a recursion end with their number, as malloc'2.
+        # The names of nested calls of a recursion end with their depth, such as malloc'2.
         if callee[1].split("'")[0] in ALLOCATORS and function[1].split("'")[0] not in ALLOCATORS:
             self.allocations += calls
 
 
 def readable(names):
-    """Swift's names as Swift writes them."""
+    """Demangles Swift's names."""
     with contextlib.suppress(OSError):
         done = subprocess.run(["swift", "demangle", "--simplified"], input="\n".join(names), stdout=subprocess.PIPE, text=True)
         if done.returncode == 0:

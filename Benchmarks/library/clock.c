@@ -1,4 +1,4 @@
-// A wall clock that can be set, for one program: LD_PRELOAD this, and write seconds to add into the file CLOCK_OFFSET_FILE.
+// An adjustable wall clock for one program, by LD_PRELOAD. The file CLOCK_OFFSET_FILE contains the seconds to add.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// What a program compresses with a dictionary of Zstandard: LD_PRELOAD this. Each message goes behind its length into the file DOCUMENTS,
-// and the dictionary into DOCUMENTS.dictionary.
+// Records the messages that a program compresses with a Zstandard dictionary, by LD_PRELOAD. Each message is appended to the file
+// DOCUMENTS after its length. The dictionary is written to DOCUMENTS.dictionary.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static void append(const char *suffix, const char *mode, const void *bytes, size
   snprintf(path, sizeof path, "%s%s", getenv("DOCUMENTS"), suffix);
   FILE *file = fopen(path, mode);
   if (file) {
-    // Of other threads, and of the worker's process.
+    // Other threads and the worker's process write to the same file.
     flock(fileno(file), LOCK_EX);
     uint32_t length = (uint32_t)count;
     if (counted) fwrite(&length, sizeof length, 1, file);

@@ -1,9 +1,9 @@
-"""What the benchmarks share: an nginx origin, the service, its clients, and meters. Python 3.9+, no packages."""
+"""Code that the benchmarks share: an nginx origin, the service, its clients, and meters. Python 3.9+, no packages."""
 import contextlib, http.client, json, os, select, shutil, signal, socket, statistics, subprocess, sys, tempfile, threading, time
 from meter import *
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# For the package `peers`.
+# Makes the package `peers` importable.
 sys.path.append(os.path.join(ROOT, "Benchmarks"))
 FERRY = os.environ.get("BINARY", os.path.join(ROOT, ".build/release/ferry"))
 
@@ -34,7 +34,7 @@ def stop(process, seconds=20):
 
 
 def preloaded(name, directory):
-    """The library that a C file beside this one makes, for LD_PRELOAD."""
+    """Compiles a C file of this folder to a library for LD_PRELOAD, and returns its path."""
     compiler = shutil.which("clang") or shutil.which("cc") or sys.exit(f"{name}.c needs clang or cc")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.c")
     library = f"{directory}/{name}.so"
@@ -43,7 +43,8 @@ def preloaded(name, directory):
 
 
 class Origin:
-    """nginx on loopback: /f/… 1 KiB, /slow/… 100 KiB at 10 KiB/s, /brisk/… at 150, /put/… takes what is sent, /moved redirects, /1g one GiB; /kept/1k and /kept/100k may be cached."""
+    """nginx on loopback. /f/… has 1 KiB, /slow/… 100 KiB at 10 KiB/s, /brisk/… 100 KiB at 150 KiB/s, and /1g one GiB. /put/…
+    accepts uploads, /moved redirects, /kept/1k and /kept/100k may be cached."""
 
     CONF = """
 user root; daemon off; worker_processes 2; pid {dir}/nginx.pid; error_log {dir}/error.log warn;
@@ -92,7 +93,8 @@ http {{
 
 
 class Ferry:
-    """`ferry serve` on a free port, with loopback allowed as a destination; `under` is a program that runs it, with its options."""
+    """`ferry serve` on a free port, with loopback as a permitted destination. `under` is a program that runs it, with its
+    options."""
 
     def __init__(self, directory, *options, binary=FERRY, under=()):
         self.directory = directory
@@ -114,7 +116,7 @@ class Ferry:
         self.log.close()
 
     def call(self, method, path, body=None, headers=None, timeout=120):
-        """One request; returns status and body, parsed where it is JSON."""
+        """Sends a request. Returns status and body, parsed if it is JSON."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         headers = dict(headers or {})
         if body is not None and not isinstance(body, (bytes, str)):
@@ -132,7 +134,7 @@ class Ferry:
         return session["id"]
 
     def wait_until_none_runs(self, session):
-        """Until no task of the session runs any more."""
+        """Waits until no task of the session runs."""
         deadline = time.monotonic() + 60
         while self.call("GET", f"/v1/sessions/{session}/tasks?state=running&limit=1")[1]["items"]:
             assert time.monotonic() < deadline
@@ -140,7 +142,7 @@ class Ferry:
 
 
 class Client:
-    """A kept connection that sends JSON and reads replies; http.client would cost more than Ferry does."""
+    """A persistent connection that sends JSON and reads replies. http.client would need more CPU time than Ferry."""
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), 120)
@@ -193,7 +195,7 @@ class Client:
 
 
 class Clients:
-    """Several kept connections in one thread. Each has one request at a time, and sends the next one when the reply is there."""
+    """Several persistent connections in one thread. Each sends its next request after the previous reply."""
 
     def __init__(self, port, count):
         self.clients = [Client(port) for _ in range(count)]
@@ -224,7 +226,7 @@ class Clients:
 
 
 class EventStream:
-    """Reads server-sent events on a raw socket: (id, type, data line) by blocks."""
+    """Reads server-sent events on a raw socket as blocks of (id, type, data line)."""
 
     def __init__(self, port, path, headers=""):
         self.socket = socket.create_connection(("127.0.0.1", port))
@@ -237,7 +239,7 @@ class EventStream:
         self.rest = b""
 
     def blocks(self):
-        """Pieces of the stream, each ending with a whole event."""
+        """Yields pieces of the stream that end with a whole event."""
         while True:
             size = self.file.readline()
             if not size:
@@ -260,7 +262,7 @@ class EventStream:
 
 @contextlib.contextmanager
 def scratch(on_disk=False):
-    """A directory on tmpfs, or on the disk, that is gone afterwards."""
+    """Makes a temporary directory, in memory or on disk."""
     base = None if on_disk or not os.path.isdir("/dev/shm") else "/dev/shm"
     directory = tempfile.mkdtemp(prefix="ferry-bench-", dir=base)
     try:

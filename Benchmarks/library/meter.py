@@ -1,16 +1,16 @@
-"""What processes cost: CPU and memory, of the party that is measured and of everybody else on the machine."""
+"""CPU time and memory of the measured processes and of all other processes on the machine."""
 import contextlib, os, time
 
 KERNEL_THREAD = 0x00200000  # PF_KTHREAD
 
 
 def cpu_seconds(pid):
-    """User and system time of a process, children not included."""
+    """Returns the user and system time of a process, without its children."""
     return time.clock_gettime((~pid << 3) | 2)
 
 
 def thread_seconds(pid):
-    """CPU seconds by thread name; threads without a name of their own are the language's tasks."""
+    """Returns CPU seconds by thread name. Unnamed threads belong to Swift's pool."""
     seconds = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(OSError):
@@ -24,7 +24,7 @@ def thread_seconds(pid):
 
 
 def memory(pid):
-    """Resident set now and at its peak, MiB."""
+    """Returns the current and the peak resident set in MiB."""
     values = {}
     with open(f"/proc/{pid}/status") as f:
         for line in f:
@@ -35,7 +35,7 @@ def memory(pid):
 
 
 def processes():
-    """Every process but the kernel's own: its parent, its CPU seconds, and those of the children that it has waited for."""
+    """Returns every process except kernel threads: its parent, its CPU seconds, and those of its reaped children."""
     found, tick = {}, os.sysconf("SC_CLK_TCK")
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -49,7 +49,7 @@ def processes():
 
 
 def family(pid, found):
-    """A process and all that descend from it."""
+    """Returns a process and all of its descendants."""
     members = [pid]
     for member in members:
         members += [child for child, (parent, *_) in found.items() if parent == member]
@@ -57,13 +57,13 @@ def family(pid, found):
 
 
 def stolen_seconds():
-    """What the hypervisor gave to others while this machine wanted it."""
+    """Returns the time that the hypervisor gave to others although this machine needed it."""
     with open("/proc/stat") as f:
         return int(f.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def resident(pid):
-    """KiB of memory of a process and of all that descend from it; what they share counts once."""
+    """Returns the memory of a process and its descendants in KiB. Shared memory counts once."""
     total = 0
     for member in family(pid, processes()):
         with contextlib.suppress(OSError), open(f"/proc/{member}/smaps_rollup") as f:
@@ -72,12 +72,12 @@ def resident(pid):
 
 
 class Meter:
-    """Wall and CPU time of a process and its children, and their peak memory, over a `with` block.
+    """Measures wall and CPU time of a process and its children, and their peak memory, during a `with` block.
 
-    `noise` is what others on the machine, and on its hypervisor, took of the time. `spent` tells the CPU seconds of what has no
-    process that lives all the time."""
+    `noise` is the share of the time that other processes and the hypervisor took. `spent` returns the CPU seconds of work without a
+    permanent process."""
 
-    # Ticks of the clocks would make noise of a shorter time.
+    # In a shorter time, the granularity of the clocks would look like noise.
     LEAST = 0.4
 
     def __init__(self, pid, spent=None):

@@ -1,10 +1,10 @@
-"""A webhook endpoint that remembers which task ended under which ids."""
+"""A webhook endpoint that records the ids of the messages about each task's end."""
 import base64, hashlib, hmac, json, threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Receiver(ThreadingHTTPServer):
-    """With a secret (base64) it counts the messages whose signature is wrong."""
+    """With a secret (base64), it counts the messages with a wrong signature."""
     daemon_threads, request_queue_size = True, 512
 
     def __init__(self, secret=None):
@@ -15,7 +15,7 @@ class Receiver(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def is_good(self, headers, body):
-        """Standard Webhooks: HMAC-SHA256 over id, timestamp and body."""
+        """Checks a signature by Standard Webhooks: HMAC-SHA256 of id, timestamp and body."""
         if self.secret is None:
             return True
         signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body

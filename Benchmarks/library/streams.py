@@ -1,4 +1,4 @@
-"""Many event streams at once: they are opened here, and read by a process of their own that only counts."""
+"""Many concurrent event streams, which this process opens. A child process reads and counts the events."""
 import resource
 from harness import *
 
@@ -7,7 +7,7 @@ SPARE = 100
 
 
 def raise_descriptors(streams):
-    """As many descriptors as so many streams want, if that is allowed, for this process and all that it starts."""
+    """Raises the limit of descriptors for this number of streams, if permitted, for this process and its children."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * (streams + SPARE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
@@ -16,13 +16,13 @@ def raise_descriptors(streams):
 
 
 def most_streams():
-    # Ferry keeps half of its descriptors for other things than clients.
+    # Ferry reserves half of its descriptors for other uses than clients.
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2 - SPARE
 
 
 class Streams:
     MARK = b"data:"
-    # More than are opened at once would wait for the kernel to ask again.
+    # With more at once, some connections would wait until the kernel repeats the handshake.
     AT_ONCE = 100
 
     def __init__(self, port, path, count):
@@ -39,11 +39,12 @@ class Streams:
             self.sockets += opened
 
     def read(self, wanted):
-        """Reads in a process of its own until so many events came. Returns what waits for that: it tells how many came."""
+        """Starts a child process that reads until it has this number of events. Returns a function that waits for it and returns
+        the number."""
         out, into = os.pipe()
         child = os.fork()
         if child == 0:
-            # Whatever happens, nothing of the parent's goes on here.
+            # The child must never continue with the code of its parent.
             try:
                 os.write(into, str(self.count(wanted)).encode())
             finally:

@@ -1,5 +1,5 @@
-"""What a party is measured at. Each work gets a peer and returns figures by their units, with `noise`: the share of the time that others
-on the machine took."""
+"""The works at which parties are measured. Each gets a peer and returns figures by unit, with `noise`: the share of the time that
+other processes on the machine took."""
 from streams import *
 
 BATCH, AT_ONCE, ASKED, SLOW, STREAMS = 5000, 64, 200, 1000, 10_000
@@ -29,7 +29,7 @@ def single(peer):
 
 
 def take_memory(directory):
-    """A virtual machine gets memory from its host when it is first used. What the body is about to take is there already."""
+    """Uses the memory that the test needs, because the host gives memory to a virtual machine only at its first use."""
     place, block = f"{directory}/memory", bytes(1 << 20)
     with open(place, "wb") as f:
         for _ in range(1200):
@@ -75,9 +75,9 @@ def database(peer):
 
 
 def streams(peer, count=STREAMS):
-    """Idle streams: what each costs, and what one event in every tenth of a second for all of them does to other requests."""
+    """Measures idle streams: the memory of each, and the delay of other requests while ten events a second go to all streams."""
     path = peer.channel()
-    # The first one costs what all share.
+    # The first stream also has the cost that all of them share.
     first = Streams(peer.port, path, 1)
     before = peer.resident()
     count = min(count, most_streams())
@@ -88,7 +88,7 @@ def streams(peer, count=STREAMS):
     with peer.meter() as meter:
         start = time.monotonic()
         for beat in range(1, BEATS + 1):
-            # The looks go on while the event is on its way to all.
+            # The requests are timed while the event is on its way to all streams.
             peer.tell()
             while (now := time.monotonic()) < start + beat * EVERY:
                 peer.look()

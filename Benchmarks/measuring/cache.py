@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A response from the cache beside the same response from nginx on loopback, both through Ferry, in one run.
+"""Compares a cached response with the same response from nginx on loopback, both through Ferry, in one run.
 
-hit: stored and fresh. reload: reloadIgnoringLocalCacheData, so it is loaded and stored anew. load: in a session without a
-cache. Three measures of each, by turns:
-1. one task at a time with `Prefer: wait`: wall time of a request;
-2. the load alone, as those tasks' metrics tell it: from fetchStartDate to responseEndDate, the mean over all, since
-   dates have milliseconds;
-3. batches of 1,000 tasks: wall time of a task, CPU time of the process and of the thread that transfers.
+hit: stored and fresh. reload: loaded and stored again, with reloadIgnoringLocalCacheData. load: in a session without a cache. Each
+has three measurements, in turns:
+1. one task at a time with `Prefer: wait`: the wall time of a request;
+2. the load alone by the tasks' metrics, from fetchStartDate to responseEndDate: the mean over all tasks, because dates
+   have milliseconds;
+3. batches of 1,000 tasks: the wall time of a task, and the CPU time of the process and of the transfer loop.
 usage: cache.py [--quick] [--disk] [--size=1k|100k]"""
 import datetime, os, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
@@ -19,7 +19,7 @@ WORKER = "ferry-xfer-0"
 
 
 class Way:
-    """One of the three ways to get the response, with what it took."""
+    """One of the three ways to get the response, with its measurements."""
 
     def __init__(self, name, ferry, origin):
         self.name, self.ferry = name, ferry
@@ -91,7 +91,7 @@ def main():
         try:
             ways = [Way(name, ferry, origin) for name in WAYS]
             connection = http.client.HTTPConnection("127.0.0.1", ferry.port)
-            # Before the batches: what those leave to be done would be measured with them.
+            # Single tasks come before the batches, because the work that batches leave for later would be measured with them.
             for _ in range(BATCHES):
                 for way in ways:
                     way.singles(connection, SINGLE // BATCHES)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What one task costs the service in instructions and allocations, beside what cost.json says.
+"""Compares the instructions and allocations of a task with cost.json.
 
-The service runs under valgrind's callgrind, which counts the instructions of the program and its libraries, not the kernel's. What
-else the machine does hardly changes a number. One that is too high is taken twice more, and the median counts.
-usage: cost.py [--only=WORK,...]             fails where a task costs more than is recorded
+The service runs under valgrind's callgrind, which counts the instructions of the program and its libraries, but not the kernel's.
+Other load hardly changes the numbers. If a number is too high, it is measured twice more, and the median counts.
+usage: cost.py [--only=WORK,...]             fails if a task costs more than recorded
        cost.py --write [--only=WORK,...]     records medians of three runs
-       cost.py --profile WORK                shows where the instructions of a task go"""
+       cost.py --profile WORK                prints the functions with the most instructions"""
 import concurrent.futures, itertools, os, platform, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from harness import *
@@ -14,13 +14,13 @@ from peers.ferry import count_ends, specification
 
 RECORD = os.path.join(ROOT, "Benchmarks/measuring/cost.json")
 LARGE = 16 << 20
-# SHA-256 is told by itself: all else is little beside it in a large body.
+# SHA-256 has a row of its own, because it dominates the cost of a large body.
 UNITS = {"instructions": "undigested", "of SHA-256": "digest", "allocations": "allocations"}
-# The numbers depend on these, too.
+# The numbers also depend on these packages.
 PACKAGES = ("valgrind", "libc6", "libcurl4", "libmicrohttpd12", "libsqlite3-0", "libssl3", "zlib1g")
 GLUE = ("partial apply", "thunk for", "@objc closure", "DispatchQueue.", "closure #1 in DispatchQueue.",
         "closure #1 in closure #1 in DispatchQueue.", "dispatch_", "_dispatch_")
-# Two services at once, as on the machine with the fewest cores.
+# Two services run at once, as many as the smallest machine has cores.
 AT_ONCE = 2
 
 
@@ -33,7 +33,7 @@ def ends(ferry, session):
 
 
 def post(ferry, origin):
-    """A POST on a kept connection, then its end from an event stream, one after the other."""
+    """One POST after the other on a persistent connection. An event stream reports each end."""
     session = ferry.session()
     client, stream = Client(ferry.port), ends(ferry, session)
 
@@ -45,7 +45,7 @@ def post(ferry, origin):
 
 
 def wait(ferry, origin, path="/f/1"):
-    """A POST that is answered with the task's end."""
+    """A POST whose reply is the ended task."""
     session, client = ferry.session(), Client(ferry.port)
 
     def run(count):
@@ -56,10 +56,10 @@ def wait(ferry, origin, path="/f/1"):
 
 
 def batch(kind):
-    """Many tasks in one POST, 64 at once, and their ends from an event stream."""
+    """Many tasks in one POST, 64 at once. An event stream reports their ends."""
     def prepare(ferry, origin):
         session = ferry.session(httpMaximumConnectionsPerHost=64)
-        # No answer is in the session's cache already.
+        # No URL repeats, so no response is in the session's cache.
         client, stream, numbers = Client(ferry.port), ends(ferry, session), itertools.count()
 
         def run(count):
@@ -72,7 +72,7 @@ def batch(kind):
 
 
 def background(ferry, origin):
-    """A POST and its end, where a worker that is not counted carries it out."""
+    """A POST and its end, if a worker outside the measurement performs the task."""
     status, session = ferry.call("POST", "/v1/sessions", {"type": "background", "identifier": "cost", "delegate": {}})
     assert status == 201, session
     client, stream = Client(ferry.port), ends(ferry, session["id"])
@@ -85,7 +85,7 @@ def background(ferry, origin):
 
 
 def get(ferry, origin):
-    """A GET of a task that has ended."""
+    """A GET of an ended task."""
     client = Client(ferry.port)
     task = json.loads(client.post("/v1/tasks", specification(f"{origin.url}/f/0"), "Prefer: wait=60\r\n"))
 
@@ -101,15 +101,16 @@ def large(ferry, origin):
 
 
 class Work:
-    """What is done, how often before it is counted and while it is, and by how much it may cost more than is recorded."""
+    """A work, its repetitions before and during the measurement, and the tolerated increase of its cost."""
 
     def __init__(self, prepare, before, count, instructions, allocations):
         self.prepare, self.before, self.count = prepare, before, count
         self.tolerance = {"instructions": instructions, "of SHA-256": 0.01, "allocations": allocations}
 
 
-# Tolerances are three times what single runs differ by, or more. How many tasks share a commit is a matter of time in a batch, as is
-# how often the worker's news are read in a background session, and how many pieces a large body comes in.
+# The tolerances are at least three times the differences between single runs. Timing changes the numbers. It decides
+# how many tasks of a batch share a commit, how often the worker's reports are read, and how many pieces a large body
+# has.
 WORKS = {"post": Work(post, 50, 300, 0.04, 0.04), "wait": Work(wait, 50, 300, 0.05, 0.05), "get": Work(get, 50, 400, 0.04, 0.03),
          "batch": Work(batch("download"), 300, 800, 0.08, 0.08), "data": Work(batch("data"), 300, 800, 0.08, 0.08),
          "background": Work(background, 50, 200, 0.20, 0.20),
@@ -118,7 +119,7 @@ WORKS = {"post": Work(post, 50, 300, 0.04, 0.04), "wait": Work(wait, 50, 300, 0.
 
 @contextlib.contextmanager
 def place():
-    """The binary, a directory and an origin."""
+    """Yields the binary, a directory and an origin."""
     with scratch() as directory:
         binary = program(directory)
         origin = Origin(f"{directory}/origin")
@@ -148,7 +149,7 @@ def costs(where, name):
 
 
 def all_costs(where, names, rounds):
-    """Each run's costs by work. The longest works come first, so that no core waits for the last one."""
+    """Returns the costs of each run by work. The longest works come first, so that no core waits for the last."""
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         runs = [(name, pool.submit(costs, where, name)) for _ in range(rounds) for name in sorted(names, key=LONGEST_FIRST.index)]
         found = {name: [] for name in names}
@@ -165,7 +166,7 @@ def middle(runs, unit):
 
 
 def conditions():
-    """What the numbers depend on beside Ferry."""
+    """Returns the conditions in addition to Ferry that influence the numbers."""
     told = subprocess.run([FERRY, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
     with open("/proc/cpuinfo") as f:
         vectors = " with AVX2" if " avx2 " in f.read() else ""
@@ -185,7 +186,7 @@ def write(where, names):
     found = all_costs(where, names, 3)
     known = record() if os.path.exists(RECORD) else {}
     if set(names) != set(WORKS) and known.get("conditions") != conditions():
-        sys.exit("these are other versions than those that are recorded: all works are to be taken anew")
+        sys.exit("the versions differ from the recorded ones; measure all works again")
     works = {**known.get("works", {}), **{name: {unit: middle(found[name], unit) for unit in UNITS} for name in names}}
     with open(RECORD, "w") as f:
         json.dump({"conditions": conditions(), "works": {name: works[name] for name in WORKS if name in works}}, f, indent=2)
@@ -229,13 +230,13 @@ def compare(where, names):
     other = [f"{key} {now[key] or 'none'} instead of {value or 'none'}"
              for key, value in known["conditions"].items() if now.get(key) != value]
     if other:
-        print(f"The numbers were recorded with other versions, which alone may change them: here is {', '.join(other)}.")
+        print(f"The numbers were recorded with other versions, which may explain a change: now {', '.join(other)}.")
     if lower:
-        print(f"Lower than recorded: {', '.join(lower)}. Record that with Benchmarks/measuring/cost.py --write, or it may be lost unseen.")
+        print(f"Lower than recorded: {', '.join(lower)}. Record the gain with Benchmarks/measuring/cost.py --write.")
     if higher:
         print(f"Higher than recorded: {', '.join(higher)}. Benchmarks/measuring/cost.py --profile WORK shows where instructions go.")
         if other:
-            print("With other versions, take the numbers of the commit before first: if they are higher as well, record them anew.")
+            print("Because the versions differ, measure the previous commit first. If its numbers are higher, too, record them again.")
         sys.exit(1)
 
 
@@ -250,7 +251,8 @@ def show(where, name, lines=40):
     for title, counter in (("itself", found.own), ("with what it calls", found.inclusive)):
         top = counter.most_common(lines * 10)
         texts = readable([function[1] for function, _ in top])
-        # What only calls another function says little. Functions that end by jumping to each other in a circle are counted manifold.
+        # Functions that only call another function are omitted. Functions that call each other in a circle by jumps are counted
+        # several times.
         named = [(*item, text) for item, text in zip(top, texts)
                  if counter is found.own or item[1] <= found.instructions and not text.startswith(GLUE)]
         print()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The tables in front of the dictionary of documents (RFC 8878 §5), made of what Ferry stores while it does work of many kinds: how often
-each byte and each length stands there. Prints them in base64, and what documents take without and with them.
+"""Makes the tables of the document dictionary (RFC 8878 §5) from the documents that Ferry stores during varied work. The tables
+have the frequency of each byte and each length. Prints them in base64, and the size of documents without and with them.
 usage: dictionary.py"""
 import base64, ctypes, os, struct, sys, textwrap
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
@@ -8,14 +8,14 @@ from harness import *
 
 ZSTD = ctypes.CDLL("libzstd.so.1")
 MAGIC = bytes.fromhex("37a430ec")
-# One of so many documents is a sample; the others are measured.
+# One of this number of documents is a sample. The others are measured.
 EVERY = 3
-# As in ZstandardDictionary.
+# The level in ZstandardDictionary.
 LEVEL = 3
 
 
 class Parameters(ctypes.Structure):
-    """ZDICT_params_t."""
+    """The C structure ZDICT_params_t."""
     _fields_ = [("level", ctypes.c_int), ("notifications", ctypes.c_uint), ("identifier", ctypes.c_uint)]
 
 
@@ -28,12 +28,12 @@ def call(name, *arguments):
 
 
 def is_of_background(task):
-    """A background session's uploads are of stored files, and its tasks wait for hosts that are down."""
+    """Returns whether a task fits a background session, where uploads need stored files and unreachable hosts are retried."""
     return task["kind"] == "download" and ":1/" not in task["request"]["url"]
 
 
 def work(ferry, origin):
-    """Tasks of all kinds, well and badly ended, in sessions of all types."""
+    """Runs tasks of all kinds, successful and failed, in sessions of all types."""
     def task(path="/f/1", kind="download", **request):
         return {"kind": kind, "resume": True, "request": {"url": path if ":" in path else origin.url + path, **request}}
     text = base64.b64encode(b"x" * 300).decode()

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What one tenant or one server costs the others.
+"""Measures how much one tenant or one server slows down the others.
 
-Tenant b fetches small files one after the other while tenant a attacks: large cookie jars, many credentials and proxy exceptions, long
-strings, large idle sessions, probes of a silent address, many root certificates, idle connections, bodies that stall, replies that nobody
-reads, large tasks that are suspended or wait for a connection, strange responses, responses without end. Each attack runs twice. During
-each, 99 of 100 of b's transfers take less than 250 ms, the memory of the service stays bounded, and both runs get the same replies.
+Tenant b fetches small files one after the other while tenant a attacks. The attacks on the service are large cookie jars, many
+credentials and proxy exceptions, long strings, large idle sessions, many root certificates and idle connections. Other attacks are
+probes of a silent address, stalled bodies, unread replies, large waiting tasks, and strange or endless responses. Each attack runs
+twice. During each, 99 of 100 transfers of b must take less than 250 ms, and the service's memory must stay bounded. Both runs must
+get the same replies.
 usage: fairness.py [ATTACK ...]"""
 import base64
 import os
@@ -15,7 +16,7 @@ import urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from harness import *
 
-# Milliseconds of p99; MiB that an attack may use at its peak, and may leave in use.
+# The 99th percentile in milliseconds. The MiB that an attack may use at its peak, and may keep in use.
 SLOWEST, PEAK, GROWTH = 250, 256, 64
 # The service's connection limit.
 CONNECTIONS = 2000
@@ -30,14 +31,14 @@ def attack(function):
 
 
 class Strange(socketserver.ThreadingTCPServer):
-    """An origin that answers as its path says."""
+    """An origin whose response depends on the path."""
     daemon_threads, allow_reuse_address, request_queue_size = True, True, 512
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self):
             with contextlib.suppress(OSError):
                 if self.rfile.peek(1)[:1] == b"\x16":
-                    return  # TLS, which it does not speak
+                    return  # TLS, which this origin does not speak
                 while line := self.rfile.readline():
                     path = line.split(b" ")[1].decode(errors="replace")
                     while self.rfile.readline() not in (b"\r\n", b"\n", b""):
@@ -83,7 +84,7 @@ class Strange(socketserver.ThreadingTCPServer):
 
 
 class Tenant:
-    """Calls on somebody's behalf."""
+    """Calls with the token of a tenant."""
 
     def __init__(self, ferry, token):
         self.ferry, self.fields = ferry, {"Authorization": f"Bearer {token}"}
@@ -115,13 +116,13 @@ class Tenant:
             self.call("POST", f"/v1/tasks/{task}/cancel")
         deadline = time.monotonic() + 30
         while any(self.call("GET", f"/v1/tasks/{task}")[1]["state"] != "completed" for task in tasks):
-            assert time.monotonic() < deadline, "cancelled tasks have not ended"
+            assert time.monotonic() < deadline, "cancelled tasks did not end"
             time.sleep(0.05)
         assert all(state["progress"]["countOfBytesReceived"] > 1000 for state in states), states
         return [state["state"] for state in states]
 
     def many(self, count, each):
-        """Calls `each` with every number below `count`, eight at once; the statuses, and how many had each."""
+        """Calls `each` with every number below `count`, eight at once. Returns the number of replies by status."""
         statuses, lock, numbers = {}, threading.Lock(), iter(range(count))
 
         def work():
@@ -142,7 +143,7 @@ class Tenant:
 
 
 class Victim(threading.Thread):
-    """Fetches small files until it is told to stop."""
+    """Fetches small files until it is stopped."""
 
     def __init__(self, tenant, origin):
         super().__init__(daemon=True)
@@ -251,7 +252,7 @@ def questions_to_a_silent_address(a, _):
     silent = socket.socket()
     silent.bind(("127.0.0.1", 0))
     silent.listen(0)
-    # Its queue is full: whoever connects now waits.
+    # The accept queue is full, so further connections wait.
     full = [socket.socket() for _ in range(3)]
     for one in full:
         one.setblocking(False)
@@ -344,7 +345,7 @@ def connections(ferry, count):
 def idle_connections_up_to_the_limit(a, _):
     opened = connections(a.ferry, CONNECTIONS + 100)
     try:
-        # Each new connection replaces the one that has been idle longest.
+        # Each new connection replaces the longest idle connection.
         return [urllib.request.urlopen(f"http://127.0.0.1:{a.ferry.port}/livez", timeout=1).status for _ in range(20)]
     finally:
         for one in opened:
@@ -403,7 +404,7 @@ def readers_that_do_not_read(a, _):
 
 
 def create(a, count, **members):
-    """Creates data tasks; the statuses, and how many had each."""
+    """Creates data tasks. Returns the number of replies by status."""
     session = a.session()
     return a.many(count, lambda number: a.call("POST", f"/v1/sessions/{session}/tasks", dict(members, kind="data"))[0])
 
@@ -442,7 +443,7 @@ def long_queries(a, _):
 def run(name, a, b, origin, strange, ferry):
     answers, waits, before = [], [], memory(ferry.pid)["VmRSS"]
     with open(f"/proc/{ferry.pid}/clear_refs", "w") as f:
-        f.write("5")  # the peak is measured from here on
+        f.write("5")  # resets the peak
     for _ in range(2):
         victim = Victim(b, origin)
         victim.start()
@@ -455,7 +456,7 @@ def run(name, a, b, origin, strange, ferry):
     waits.sort()
     p99 = waits[max(0, len(waits) * 99 // 100 - 1)]
     peak, deadline = memory(ferry.pid)["VmHWM"] - before, time.monotonic() + 20
-    # The service gives memory back when it next looks, every 15 seconds.
+    # The service returns memory to the system at its next check, every 15 seconds.
     while (growth := memory(ferry.pid)["VmRSS"] - before) > GROWTH and time.monotonic() < deadline:
         time.sleep(0.5)
     faults = [text for is_wrong, text in [

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""One GiB down and up: Ferry (hashed, fdatasynced, renamed, committed) beside curl in the same run, then each way once
-more with ten suspensions at random moments. Every byte is checked.
+"""Downloads and uploads one GiB with Ferry (hashed, fdatasynced, renamed, committed) and with curl in the same run. Each direction
+is repeated with ten suspensions at random moments. Every byte is checked.
 usage: gigabyte.py [rounds] [--disk]"""
 import hashlib, os, random, socketserver, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
@@ -11,7 +11,7 @@ GB = SIZE / 1e9
 
 
 class Sink:
-    """An origin that takes PUTs, hashes them, and answers with the digest."""
+    """An origin that receives PUTs and answers with their digests."""
 
     def __init__(self):
         class Handler(socketserver.StreamRequestHandler):
@@ -46,7 +46,7 @@ def suspended_at_random(ferry, task, times):
 
 
 def run(ferry, specification, suspensions=0):
-    """The finished task, and GB/s from its creation to its end."""
+    """Returns the ended task, and GB/s from its creation to its end."""
     start = time.monotonic()
     status, task = ferry.call("POST", "/v1/tasks", specification | {"resume": True})
     assert status == 201, task
@@ -80,7 +80,7 @@ def main():
         def upload(body):
             return {"kind": "upload", "request": {"url": sink.url, "method": "PUT", "body": body}}
 
-        # A stream is asked of a delegate.
+        # A streamed body needs a session with a delegate.
         session = ferry.call("POST", "/v1/sessions", {"delegate": {}})[1]["id"]
 
         def stream(suspensions=0):
@@ -122,7 +122,7 @@ def main():
     table([("", "GB/s", "of curl's"), *[
         (name, f"{value:.2f}", f"{value / medians['curl ' + name.split()[1]]:.2f}") for name, value in medians.items()]])
     print(f"ten suspensions each way: byte-exact; Ferry's peak RSS over all of it: {meter.peak:.0f} MiB")
-    assert meter.peak < 64, "more memory than promised"
+    assert meter.peak < 64, "Ferry used more memory than documented"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What requests and starts cost with more and more tasks in the database.
+"""Measures requests and starts with a growing number of tasks in the database.
 
-At each size: a batch of downloads, a client's lists, and a start with the same afterwards. Then a service that keeps nothing deletes all
-of it while a client asks, and another has as many suspended tasks.
+Each size has a batch of downloads, a client's lists, and a start. Then a service with the shortest retention deletes everything
+while a client sends requests. Another service has the same number of suspended tasks.
 usage: growth.py [SIZE,...] [--suspended=N] [--disk]    100,10000,1000000 and 200,000 by default"""
 import base64, os, sys, uuid
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
@@ -15,7 +15,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 def timed_ms(look):
-    """The median of some, in milliseconds."""
+    """Returns the median of several durations in milliseconds."""
     taken = []
     for _ in range(LOOKS):
         start = time.perf_counter()
@@ -25,7 +25,7 @@ def timed_ms(look):
 
 
 def start(directory, *options):
-    """A service that serves, and how long that took."""
+    """Starts a service. Returns it, and the seconds until it was ready."""
     began = time.perf_counter()
     ferry = Ferry(directory, *options)
     while ferry.call("GET", "/readyz")[0] != 200:
@@ -34,7 +34,7 @@ def start(directory, *options):
 
 
 class Peer(FerryPeer):
-    """One service after the other on a directory."""
+    """Successive services on one directory."""
 
     def __init__(self, directory, origin):
         super().__init__(directory, origin, AT_ONCE)
@@ -46,7 +46,7 @@ class Peer(FerryPeer):
         return seconds
 
     def batches(self):
-        """The same session all the time: its lists get long."""
+        """Runs batches in a single session, whose lists get long."""
         found = []
         for _ in range(ROUNDS):
             stream = EventStream(self.port, self.ends)
@@ -57,7 +57,7 @@ class Peer(FerryPeer):
         return {unit: statistics.median(each[unit] for each in found) for unit in ("jobs/s", "CPU ms")}
 
     def grow(self, count):
-        """So many more tasks that have ended."""
+        """Adds this number of ended tasks."""
         while count > 0:
             part = min(count, PART)
             self.submit(self.post_lines, lines(f"{self.origin.url}/f/", part), EventStream(self.port, self.ends), part)
@@ -75,14 +75,14 @@ class Peer(FerryPeer):
         return found
 
     def note_middle(self):
-        """A task behind which half of the others come."""
+        """Records a task in the middle of the others."""
         status, task = self.ferry.call("POST", self.tasks, specification(f"{self.origin.url}/f/0"), JSON)
         assert status == 201, task
         self.middle = task["id"]
 
 
 def prune(peer, count):
-    """A service that keeps nothing: how long it deletes, and what a client waits meanwhile."""
+    """Runs a service with the shortest retention. Returns the speed of deletion, and the waits of a client meanwhile."""
     seconds = peer.again("--task-retention=1", "--event-retention=1", "--retention-interval=1")
     client, taken, began = Client(peer.port), [], time.perf_counter()
     path = f"{peer.tasks}?limit=1"

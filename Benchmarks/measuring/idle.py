@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""What a worker without work costs, and how fast it wakes for a new task of a background session.
+"""Measures the cost of an idle worker, and its delay before a new task of a background session.
 
-Waking is measured from the reply to the task's creation, when it is committed, to its request at the origin; a task of a default
-session, which this process carries out itself, beside it.
+The delay is the time from the reply to the task's creation, which follows the commit, to its request at the origin. For comparison,
+the service itself performs a task of a default session.
 usage: idle.py [--quick]"""
 import os, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from harness import *
 
 WINDOWS, TASKS = (3, 50) if "--quick" in sys.argv else (7, 300)
-# Two of a worker's heartbeats, so that all windows cost it the same; its spare threads have ended before the first.
+# A window covers two heartbeats of the worker, so that all windows have the same cost. Spare threads end before the first window.
 WINDOW, SETTLES = 10, 6
 SHARE, WAKE = 0.001, 0.005
 
 
 class Door:
-    """An origin that notes when each request came."""
+    """An origin that records the time of each request."""
 
     def __init__(self):
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -33,7 +33,7 @@ class Door:
         while head := connection.recv(65536):
             came = time.perf_counter()
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-            # Webhooks come here, too.
+            # The origin also receives the webhooks.
             if head.startswith(b"GET"):
                 self.times.append(came)
                 self.came.release()
@@ -49,14 +49,14 @@ def wakes(ferry, door, session):
         assert reply.status == 201, reply.read()
         reply.read()
         created = time.perf_counter()
-        assert door.came.acquire(timeout=20), "the task's request did not come"
+        assert door.came.acquire(timeout=20), "the task's request did not arrive"
         found.append(max(0, door.times[-1] - created))
         time.sleep(0.05)
     return found
 
 
 def window(pid):
-    """The share of a core that it takes. Whatever else runs on the machine adds to that, so the median of several counts."""
+    """Returns the share of a core that the process uses. Other load adds to it, so the median of several windows counts."""
     before, start = cpu_seconds(pid), time.monotonic()
     time.sleep(WINDOW)
     return (cpu_seconds(pid) - before) / (time.monotonic() - start)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The service under load, checked while it is measured.
+"""Measures and checks the service under load.
 
 1. 5,000 downloads of 1 KiB, 64 at once, as one NDJSON batch: every body right, every event exactly once and in order.
-2. 1,000 slow transfers and 2,000 idle event streams at once; GET /v1/tasks/{id} timed meanwhile, and the memory of a stream.
+2. 1,000 slow transfers and 2,000 idle event streams at once: the time of GET /v1/tasks/{id}, and the memory of a stream.
 usage: load.py [--quick]"""
 import hashlib, os, re, select, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
@@ -10,7 +10,7 @@ from harness import *
 
 JOBS, AT_ONCE = (500, 64) if "--quick" in sys.argv else (5000, 64)
 SLOW, STREAMS = (100, 200) if "--quick" in sys.argv else (1000, 2000)
-# Of an idle stream, at most.
+# The limit for an idle stream.
 STREAM_KIB = 16
 ORDER = ["task.didCreate", "task.didChangeState", "task.didChangeState", "downloadTask.didFinishDownloading",
          "task.didFinishCollectingMetrics", "task.didComplete"]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Instructions that each parser of clients' and servers' text takes for a byte, for inputs of 1, 10 and 100 KiB.
+"""Counts the instructions per byte of each parser of text from clients and servers, for inputs of 1, 10 and 100 KiB.
 
-The inputs are of the shapes below, and the slowest that the fuzzer found (Fuzz/corpus), repeated up to the size. callgrind counts the
-instructions of the parser alone. A parser fails if it takes more than 200 instructions a byte for any size, besides what
-ITEMS and ONCE allow, or if the number for 100 KiB is more than 1.3 times the number for 10 KiB.
+The inputs have the shapes below, or repeat the slowest inputs of the fuzzer (Fuzz/corpus). callgrind counts the instructions of the
+parser alone. A parser fails if it takes more than 200 instructions a byte for any size, in addition to ITEMS and ONCE. A parser
+also fails if 100 KiB take more than 1.3 times as many a byte as 10 KiB.
 usage: parsers.py [--all] [PARSER,...]      prints every shape, not only the slowest of each parser
        parsers.py --write=DIRECTORY PARSER  writes each shape's input of 1 KiB
        parsers.py --keep=CORPUS PARSER      adds the slowest input of a fuzzer's corpus to Fuzz/corpus if it is slower than all others"""
@@ -16,19 +16,20 @@ PROBE = os.environ.get("PROBE", os.path.join(ROOT, ".build/release/probe"))
 CORPUS = os.path.join(ROOT, "Fuzz/corpus")
 SIZES = (1 << 10, 10 << 10, 100 << 10)
 MOST, GROWTH = 200, 1.3
-# Instructions that an item may take besides those for its bytes: a line, or an entry of a list. An item of a few bytes is allocated, hashed
-# or looked up as one of many bytes is. Limits bound the number of items, so this matters for 1 and 10 KiB only.
+# The permitted instructions for an item, in addition to those for its bytes. An item is a line, or an entry of a list. An item of a
+# few bytes is allocated, hashed or looked up like a long one. Limits bound the number of items, so this matters for 1 and 10 KiB
+# only.
 ITEMS = {"batch": 320, "cache": 2600, "cookie-jar": 2400, "head": 1300, "header-fields": 3900, "multipart": 150, "proxy-exceptions": 850}
-# Instructions for an input of any size: each stored response gets an identifier and a date.
+# The permitted instructions for an input of any size: each stored response gets an identifier and a date.
 ONCE = {"cache": 25_000}
-# So few instructions a byte are no growth: a copy into larger memory is among them.
+# Below this number of instructions a byte, which includes a copy into larger memory, growth does not count.
 FEW = 20
 
-# The name that the probe gives to each line, and whether only to lines without a colon.
+# The name that the probe gives to each line, and whether it does so only for lines without a colon.
 NAMES = {"cookie-jar": ("Set-Cookie", False), "content-type": ("Content-Type", False), "cache": ("Cache-Control", True),
          "header-fields": ("Cache-Control", True)}
 
-# Each shape: what it begins with, a piece that is repeated, and what it ends with. A `#` in the piece is its number.
+# Each shape: its beginning, a repeated piece, and its end. A `#` in the piece becomes its number.
 SHAPES = {
     "set-cookie": [("a=b", piece, "") for piece in (
         "; Path=/a", "; Expires=Wed, 21 Oct 2030 07:28:00 GMT", "; Max-Age=9", ";", "=", " ", "; Domain=a.test", "; a=b; ", "; Secure",
@@ -98,7 +99,7 @@ def encoded(text):
 
 
 def shaped(shape, size):
-    """An input of this size, or the largest that has whole pieces."""
+    """Returns an input of this size, or the largest that consists of whole pieces."""
     before, piece, after = map(encoded, shape)
     left, parts, number = size - len(before) - len(after), [], 0
     while True:
@@ -120,7 +121,8 @@ def repeated(path, size):
 
 
 def sent(parser, data):
-    """The bytes that a peer sends for an input. The lines of some inputs are header fields that lack their names and their CRs."""
+    """Returns the number of bytes that a peer sends for an input. The lines of some inputs are header fields without their names
+    and CRs."""
     if parser not in NAMES:
         return len(data)
     name, hasOthers = NAMES[parser]
@@ -130,7 +132,7 @@ def sent(parser, data):
 
 
 def shapes(parser):
-    """The names of a parser's inputs, and what makes them of a size."""
+    """Returns functions that make inputs of a size, by name."""
     found = {f"{before!s:.20}{piece!s:.30}…": lambda size, shape=(before, piece, after): shaped(shape, size)
              for before, piece, after in SHAPES[parser]}
     for path in sorted(glob.glob(f"{CORPUS}/{parser}/*")):
@@ -139,14 +141,14 @@ def shapes(parser):
 
 
 class Counter:
-    """The probe under callgrind, which writes what each call of a parser takes to a file of its own."""
+    """The probe under callgrind, which writes the profile of each call of a parser to a file."""
 
     def __init__(self, directory):
         self.directory, self.binary = directory, program(directory, PROBE)
 
     def count(self, parser, inputs):
-        """Instructions that the parser takes for each input. The smaller inputs are parsed before the count, because a process sets up
-        its tables once."""
+        """Returns the parser's instructions for each input. The smaller inputs are parsed before the count, because a process sets
+        up its tables once."""
         warm = [data for data in inputs if len(data) <= SIZES[1]] or inputs[:1]
         paths = []
         for number, data in enumerate([*warm, *inputs]):
@@ -168,13 +170,13 @@ class Counter:
 
 
 def most(parser, data):
-    """The instructions a byte that an input may take."""
+    """Returns the permitted instructions a byte of an input."""
     items = 1 + max(data.count(b"\n"), data.count(b","))
     return MOST + (ONCE.get(parser, 0) + ITEMS.get(parser, 0) * items) / sent(parser, data)
 
 
 def ratios(counter, parser):
-    """Instructions a byte of each shape, at each size, and how many are allowed."""
+    """Returns the instructions a byte of each shape at each size, with the permitted number."""
     found = shapes(parser)
     inputs = [make(size) for make in found.values() for size in SIZES]
     each = iter((count / sent(parser, data), most(parser, data)) for count, data in zip(counter.count(parser, inputs), inputs))
@@ -191,7 +193,7 @@ def faults(measured):
 
 
 def write(directory, parser):
-    """The first inputs of a fuzzer."""
+    """Writes the initial inputs of a fuzzer."""
     for make in shapes(parser).values():
         data = make(SIZES[0])
         with open(f"{directory}/{hashlib.sha1(data).hexdigest()}", "wb") as f:
@@ -199,7 +201,7 @@ def write(directory, parser):
 
 
 def keep(counter, corpus, parser, candidates=10):
-    """Adds the slowest input of a corpus. The probe's own clock chooses a few, callgrind one of them."""
+    """Adds the slowest input of a corpus. The probe's own clock selects a few candidates, and callgrind one of them."""
     paths = {}
     for path in glob.glob(f"{corpus}/*"):
         if os.path.getsize(path):

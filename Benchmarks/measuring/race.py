@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Ferry beside other programs and libraries that fetch, each through its own interface, at the same works, from one nginx.
+"""Compares Ferry with other programs and libraries that fetch, each through its own interface, at the same works, from one nginx.
 
-Ferry commits every task and every event with fsync; of the others, only the home-made service remembers anything, and none syncs it.
-Services take work from other processes, as Ferry does; a library's loop takes it from nobody: it says what the machine can do.
-A round is quiet where other processes and the hypervisor took less than 8 % of its time. Noisy ones are run again, until there were
-three times as many; the quietest count.
+Ferry commits every task and every event with fsync. Of the others, only the home-made service stores anything, and none syncs. Like
+Ferry, the services get their work from other processes. The loops around libraries do not, so they show the limit of the machine. A
+round is quiet if other processes and the hypervisor took less than 8 % of its time. Noisy rounds are repeated up to three times the
+number of rounds, and the quietest rounds count.
 usage: race.py [rounds] [--only=WORK,...] [--peers=NAME,...] [--disk] [--at-least=RATIO]    5 rounds of all by default
 
-RATIO is the least of aria2's rate at the first work that Ferry must have: 1 by default."""
+RATIO is the least ratio of Ferry's rate to aria2's at the first work: 1 by default."""
 import os, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 import works
@@ -16,13 +16,13 @@ from peers.peer import CONNECTIONS
 from works import *
 
 QUIET, TRIES = 0.08, 3
-# Seconds that a measurement may take.
+# The limit of a measurement in seconds.
 LIMIT = 180
 
 
 class Work:
-    """What is measured, the method that a peer needs for it, and the units of its rows; how many transfers there are at once, the MiB that
-    are written, and Ferry's options for it."""
+    """A measurement, the method of a peer that it needs, and the units of its rows. Also the number of concurrent transfers, the
+    MiB that are written, and Ferry's options for it."""
 
     def __init__(self, title, measure, way, *rows, at_once=AT_ONCE, writes=100, options=()):
         self.title, self.measure, self.way, self.rows = title, measure, way, rows
@@ -36,12 +36,12 @@ WORKS = {
     "gigabyte": Work("1 GiB down", works.gigabyte, "batch", "MB/s", "CPU s", writes=1200),
     "slow": Work(f"{SLOW} slow transfers", works.slow, "hold", "KiB each", at_once=SLOW),
     "latency": Work("submit to notified, idle", works.latency, "latency", "p50 ms"),
-    "wait": Work("  the reply is the notice", works.wait, "wait", "p50 ms"),
+    "wait": Work("  completion reply", works.wait, "wait", "p50 ms"),
     "database": Work("database of 1 KiB tasks", works.database, "database", "bytes each"),
     "streams": Work("idle event streams", works.streams, "channel", "streams", "KiB each", "p99 ms", "share of a core",
                     options=("--maximum-connections", str(STREAMS + SPARE))),
 }
-# What the rows of a work say beside its title.
+# Additions to the title of a work for some rows.
 SAYS = {"p99 ms": "  10 events/s to each; a GET's", "share of a core": "  10 events/s to each"}
 RATES = ("jobs/s", "MB/s")
 
@@ -51,7 +51,7 @@ class Race:
         self.directory, self.origin, self.rounds, self.peers = directory, origin, rounds, peers
         self.figures = {(name, peer): [] for name in chosen for peer in peers
                         if name not in PEERS[peer].same and hasattr(PEERS[peer], WORKS[name].way)}
-        # Where a work is another one by another name, that one is run.
+        # If a work equals another work of this peer, that one is run.
         for name, peer in [(PEERS[peer].same.get(name), peer) for name in chosen for peer in peers]:
             if name and hasattr(PEERS[peer], WORKS[name].way):
                 self.figures.setdefault((name, peer), [])
@@ -62,7 +62,7 @@ class Race:
             if not wanted:
                 break
             for name in WORKS:
-                # Each goes first as often as last.
+                # Each peer goes first as often as last.
                 peers = [peer for work, peer in wanted if work == name]
                 for peer in peers if number % 2 == 0 else reversed(peers):
                     self.figures[name, peer].append(self.measure(name, peer, number))
@@ -83,7 +83,7 @@ class Race:
             shutil.rmtree(place, ignore_errors=True)
 
     def touch(self, mebibytes):
-        """Writes so much and drops it: a hypervisor has to give the memory first, and no peer is to wait for that."""
+        """Writes this number of MiB and deletes them, so that the hypervisor has provided the memory before a peer needs it."""
         block, path = b"x" * (1 << 20), f"{self.directory}/touched"
         with open(path, "wb") as f:
             for _ in range(mebibytes):
@@ -111,7 +111,7 @@ class Race:
         return (f"{value:.0f}" if value >= 1000 else f"{value:.3g}") + ("*" if noisy else "")
 
     def ratio(self, name, unit, service):
-        """Ferry's figure to that of the best of the services, or of the libraries."""
+        """Returns the ratio of Ferry's figure to the best figure of the services, or of the libraries."""
         own = self.median(name, "ferry", unit) if "ferry" in self.peers else None
         others = {peer: value for peer in self.peers if peer != "ferry" and PEERS[peer].service == service
                   and (value := self.median(name, peer, unit))}
@@ -172,8 +172,8 @@ def main():
             race.run()
         finally:
             origin.stop()
-    print(f"medians of the {rounds} quietest rounds, on {'disk' if on_disk else 'tmpfs'}. The last column says how many rounds were quiet, of "
-          "how many; * marks what had too few of them.")
+    print(f"medians of the {rounds} quietest rounds, on {'disk' if on_disk else 'tmpfs'}. The last column has the quiet rounds and all "
+          "rounds; * marks rows with too few quiet rounds.")
     print("Ratios are Ferry's figure to that of the best of the services and of the libraries: good above 1 in rates, below 1 in costs.")
     race.show(chosen)
     if race.quietest("batch", "ferry"):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Two builds of Ferry in one run, round by round: is a change at least as good as what it changes?
+"""Compares two builds of Ferry round by round in one run.
 usage: side_by_side.py BINARY [rounds] [--disk] [--only=WORK,...]
 
-BINARY is the build to compare with; the other is .build/release/ferry, or $BINARY. Each row is a median with its ratio; better
-is above 1 in rates and below 1 in costs."""
+BINARY is the build to compare with. The other is .build/release/ferry, or $BINARY. Each row is a median with its ratio. Better is
+above 1 in rates and below 1 in costs."""
 import os, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 import works
@@ -11,7 +11,7 @@ from peers.ferry import FerryPeer
 from works import *
 
 STREAMS_HERE = 2000
-# Threads that took fewer µs of a task are not told.
+# Threads with fewer µs a task are not printed.
 LEAST = 0.1
 
 
@@ -20,7 +20,7 @@ def data(peer):
 
 
 def background(peer):
-    """The worker's costs are not in the row: it is another process."""
+    """The row omits the cost of the worker, which is another process."""
     count, identifier = BATCH // 5, f"side-{time.monotonic_ns()}"
     run = peer.batch(f"{peer.origin.url}/f/", count, type="background", identifier=identifier, delegate={})
     return rates(timed(peer, run, count, KIB), count)
@@ -53,7 +53,7 @@ def main():
         try:
             for number in range(rounds):
                 for work in only:
-                    # Each goes first as often as the other.
+                    # Each build goes first as often as the other.
                     for build in (This, Other) if number % 2 == 0 else (Other, This):
                         place = f"{directory}/{build.name}-{work}-{number}"
                         peer = build(place, origin, SLOW if work == "slow" else AT_ONCE)
@@ -66,7 +66,7 @@ def main():
                             shutil.rmtree(place, ignore_errors=True)
         finally:
             origin.stop()
-    print(f"medians of {rounds} rounds, on {'disk' if '--disk' in sys.argv else 'tmpfs'}; noise: what others took of the time")
+    print(f"medians of {rounds} rounds, on {'disk' if '--disk' in sys.argv else 'tmpfs'}; noise: the share of the time that other processes took")
     rows = [("work", "", "this", "other", "ratio")]
     for (work, unit), values in found.items():
         this, than = (statistics.median(values.get(name, [0])) for name in ("this", "other"))

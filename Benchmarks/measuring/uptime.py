@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What a service costs after many tasks, beside what it cost at first.
+"""Compares the cost of a task after many tasks with its cost at the start.
 
-Two clients run one small task after the other: downloads, uploads, event streams, progress, redirects that a delegate is asked about,
-webhooks, cancelled tasks, short-lived sessions, background tasks. CPU time for each task, memory and descriptors of the service and
-its worker must stay as they were.
+Two clients run one small task after the other: downloads, uploads, event streams, progress, redirects with decisions, webhooks,
+cancelled tasks, short-lived sessions, background tasks. The CPU time for each task, and the memory and descriptors of the service
+and its worker, must stay constant.
 usage: uptime.py [tasks]    100,000 by default"""
 import itertools, os, random, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
@@ -13,13 +13,13 @@ from receiver import Receiver
 TASKS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 WINDOWS = 50
 MEMORY_GROWTH, DESCRIPTORS = 1.05, 4
-# The windows of a short run are short: what else the machine does weighs more, and what grows with each task has grown less.
+# Short runs have short windows. Other load then weighs more, and a cost that grows with each task has grown less.
 CPU_GROWTH = 1.10 if TASKS >= 50_000 else 1.30
 JSON = {"Content-Type": "application/json"}
 
 
 class Client:
-    """One connection, kept."""
+    """A persistent connection."""
 
     def __init__(self, port):
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -36,7 +36,7 @@ class Client:
         return self.call("POST", "/v1/sessions", members)["id"]
 
     def run(self, session, kind, url, **members):
-        """A task's end."""
+        """Runs a task and returns it after its end."""
         request = {"url": url, **members.pop("request", {})}
         task = self.call("POST", f"/v1/sessions/{session}/tasks",
                          {"kind": kind, "resume": True, "request": request, **members}, headers={"Prefer": "wait=50"})
@@ -49,11 +49,11 @@ class Client:
 
 
 class Life:
-    """The tasks that the clients run, by turns."""
+    """The tasks that the clients run in turns."""
 
     def __init__(self, ferry, origin, receiver):
         self.ferry, self.origin, self.receiver = ferry, origin, receiver
-        # A cache that is full after the first tasks, as every cache is at last.
+        # The cache is full after a few tasks, like every cache in the long run.
         small = {"urlCache": {"memoryCapacity": 1 << 16, "diskCapacity": 1 << 17}}
         self.plain = Client(ferry.port).session(configuration=small)
         self.asking = Client(ferry.port).session(delegate={"redirects": "ask"})
@@ -64,7 +64,7 @@ class Life:
         self.messages = 0
 
     def answer(self):
-        """The delegate: follows each redirect."""
+        """Acts as the delegate: follows each redirect."""
         client = Client(self.ferry.port)
         for block in self.stream.blocks():
             for event in block.split(b"\n\n"):
@@ -111,12 +111,12 @@ class Life:
     def wait(self, condition, seconds=30):
         end = time.monotonic() + seconds
         while not condition():
-            assert time.monotonic() < end, "a message did not come"
+            assert time.monotonic() < end, "a message did not arrive"
             time.sleep(0.001)
 
 
 class Gauge:
-    """CPU, memory and descriptors of the service and its worker."""
+    """Measures CPU time, memory and descriptors of the service and its worker."""
 
     def __init__(self, ferry):
         self.ferry = ferry
@@ -183,12 +183,12 @@ def measure(ferry, origin, receiver):
 def report(windows, done):
     tenth = max(1, len(windows) // 10)
     first, last = windows[:tenth + 1], windows[-tenth - 1:]
-    early = windows[len(windows) // 5:][:tenth + 1]  # what fills up once is full
+    early = windows[len(windows) // 5:][:tenth + 1]  # one-time growth is over
 
     def middle(part, value):
         return statistics.median(value(window) for window in part)
 
-    # The best windows: those in which nobody else had the machine.
+    # The best windows are those without other load.
     cpu = [min(window[0] for window in part) for part in (first, last)]
     print(f"{done} tasks, two at a time")
     rows = [("", "first", "last", "ratio"),
@@ -203,7 +203,7 @@ def report(windows, done):
         bad |= open_[1] > open_[0] + DESCRIPTORS
     table(rows)
     if bad:
-        print("the service is not what it was")
+        print("a task costs more than at the start")
         sys.exit(1)
 
 

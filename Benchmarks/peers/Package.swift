@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What `make race` runs beside Ferry of Swift's own libraries. Ferry itself uses nothing of this.
+// The Swift libraries that `make race` compares with Ferry. Ferry itself does not use them.
 let package = Package(
   name: "peers",
   dependencies: [

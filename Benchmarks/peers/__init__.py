@@ -1,4 +1,4 @@
-"""The parties of the race, each with a file."""
+"""The parties of the race, one in each file."""
 from .aria2 import Aria2
 from .curl import Curl
 from .ferry import FerryPeer

@@ -5,7 +5,7 @@ from .peer import *
 
 class Aria2(Peer):
     name = "aria2"
-    # It writes files anyway, and no call waits for the end of a job.
+    # aria2 always writes files, and cannot report the end of a job in a reply.
     same = {"files": "batch", "wait": "latency"}
     PIECE = 100
 
@@ -24,7 +24,7 @@ class Aria2(Peer):
         return json.dumps({"jsonrpc": "2.0", "id": name, "method": "aria2.addUri", "params": [[url], {"out": name}]})
 
     def calls(self, prefix, count):
-        """Many calls in one message."""
+        """Yields messages with many calls each."""
         for start in range(0, count, self.PIECE):
             calls = [{"methodName": "aria2.addUri", "params": [[f"{prefix}{number}"], {"out": str(number)}]}
                      for number in range(start, min(count, start + self.PIECE))]
@@ -78,7 +78,7 @@ class Aria2(Peer):
 
 
 class WebSocket:
-    """As much of RFC 6455 as aria2's JSON-RPC needs."""
+    """The part of RFC 6455 that aria2's JSON-RPC needs."""
 
     def __init__(self, port, path):
         self.socket = socket.create_connection(("127.0.0.1", port), 120)

@@ -1,4 +1,4 @@
-"""curl, the program: `--parallel` for many, and a process for each job that comes alone."""
+"""The program curl: with `--parallel` for many jobs, and a process for each single job."""
 import resource
 from .peer import *
 
@@ -6,7 +6,7 @@ from .peer import *
 class Curl(Peer):
     name, service = "curl", False
     same = {"files": "batch", "wait": "latency"}
-    # curl 7.88 takes no more for --parallel-max.
+    # The limit of --parallel-max in curl 7.88.
     MOST = 250
 
     def __init__(self, directory, origin, at_once, *options):
@@ -42,7 +42,7 @@ class Curl(Peer):
                 for first in range(0, count, self.MOST)]
 
     def unladen(self, prefix, count):
-        """As many processes as `hold` needs, with one transfer each."""
+        """Starts as many processes as `hold` needs, with one transfer each. Returns their memory."""
         self.held = [self.start_many(prefix, [number], 1)() for number in range(len(self.starts(prefix, count)))]
         time.sleep(1)
         before = self.resident()

@@ -1,4 +1,4 @@
-"""Ferry itself, beside the others and beside other builds of its own."""
+"""Ferry itself, compared with other programs and other builds."""
 from .peer import *
 
 MEDIA_TYPE = {"Content-Type": "application/x-ndjson"}
@@ -32,7 +32,7 @@ class FerryPeer(Peer):
         self.process, self.port = self.ferry.process, self.ferry.port
 
     def session(self, **others):
-        """A session's tasks, and its events: of the ends only."""
+        """Makes a session. Returns a stream of its tasks' ends."""
         status, session = self.ferry.call("POST", "/v1/sessions", {
             "configuration": {"httpMaximumConnectionsPerHost": self.at_once}, **others})
         assert status == 201, session
@@ -88,8 +88,8 @@ class FerryPeer(Peer):
         self.post_lines(lines(prefix, count))
 
     def channel(self):
-        """The path of a stream. `tell` sends one event to all of them, and `told` waits for the reply to that; `look` is a request that has
-        to be quick meanwhile."""
+        """Returns the path of a stream. `tell` sends one event to all streams, and `told` waits for its reply. `look` is a request
+        whose delay is measured meanwhile."""
         self.session().close()
         self.teller, self.client = Client(self.port), Client(self.port)
         reply = self.client.post(self.tasks, specification(f"{self.origin.url}/f/0"), "Prefer: wait=10\r\n")
@@ -106,17 +106,17 @@ class FerryPeer(Peer):
         self.client.get(self.task)
 
     def database(self):
-        """Bytes, once the service has stopped."""
+        """Returns the bytes of the database after the service has stopped."""
         self.stop()
         place = self.ferry.directory
         return sum(os.path.getsize(f"{place}/{name}") for name in os.listdir(place) if name.endswith((".db", ".db-wal")))
 
     def check(self, count, size):
-        """The ends that were counted had no error."""
+        """Does nothing, because the ends were counted without errors."""
 
     def stop(self):
         self.ferry.stop()
-        # A service that had a background session leaves a worker behind.
+        # A service with a background session leaves a worker running.
         if os.path.exists(f"{self.ferry.directory}/worker.lock"):
             subprocess.run([self.binary or FERRY, "stop", "--worker", "--data-directory", self.ferry.directory],
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)

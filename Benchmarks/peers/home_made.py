@@ -1,4 +1,4 @@
-"""The service that one would write in an afternoon (`home_made_service.py`), asked again and again whether it is done."""
+"""A simple service as one writes it in an afternoon (`home_made_service.py`), whose clients poll for the end."""
 from .peer import *
 
 

@@ -1,4 +1,4 @@
-"""Downloads as a service: FastAPI before, aiohttp behind, SQLite between. Nothing is synced to the disk."""
+"""Downloads as a service: FastAPI for clients, aiohttp for transfers, SQLite for storage. Nothing is synced to disk."""
 import asyncio, contextlib, os, sqlite3, uuid
 import aiohttp
 from fastapi import FastAPI, HTTPException

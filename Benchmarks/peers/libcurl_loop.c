@@ -1,5 +1,5 @@
-// libcurl and nothing around it: one thread, an epoll, a handle for each transfer that is under way. It takes the commands of
-// Sources/Commands/Commands.swift.
+// libcurl in a minimal loop: one thread, an epoll, and a handle for each running transfer. The program reads the
+// commands of Sources/Commands/Commands.swift.
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -68,7 +68,7 @@ static void start(Loop *loop, Transfer *transfer) {
   curl_multi_add_handle(loop->multi, transfer->handle);
 }
 
-// Takes in what has ended, and starts as many anew. Returns how many fewer are under way.
+// Removes the ended transfers and starts as many new ones. Returns by how many the running transfers decrease.
 static int turn_over(Loop *loop) {
   CURLMsg *message;
   int left, fewer = 0;

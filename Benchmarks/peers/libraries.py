@@ -1,4 +1,4 @@
-"""Libraries with a bare loop around each: programs that take commands on standard input. No service, no call between processes."""
+"""Programs that consist of a library and a loop, and take commands on standard input. There are no calls between processes."""
 from .peer import *
 
 

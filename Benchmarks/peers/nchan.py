@@ -1,4 +1,4 @@
-"""nginx with nchan: event streams, and nothing else."""
+"""nginx with nchan, which has event streams only."""
 from .peer import *
 
 MODULE = "/usr/lib/nginx/modules/ngx_nchan_module.so"
@@ -7,7 +7,7 @@ MODULE = "/usr/lib/nginx/modules/ngx_nchan_module.so"
 class Nchan(Peer):
     name = "nchan"
     needs = MODULE
-    # As long as an event of Ferry's.
+    # The length of an event of Ferry.
     MESSAGE = "x" * 300
     CONF = """
 load_module {module};
@@ -35,7 +35,7 @@ http {{
         wait_for_port(self.port)
 
     def warm_up(self):
-        """It has no jobs."""
+        """Does nothing, because nchan has no jobs."""
 
     def channel(self):
         self.teller, self.client = Client(self.port), Client(self.port)
@@ -48,5 +48,5 @@ http {{
         self.teller.reply()
 
     def look(self):
-        """How many there are who hear."""
+        """Reads the number of subscribers."""
         self.client.get("/tell")

@@ -1,18 +1,18 @@
-"""What a party of the race can do, and how it is asked."""
+"""The interface of a party of the race."""
 from harness import *
 
-# Where `scripts/race-peers.sh` puts what it makes.
+# The output directory of `scripts/race-peers.sh`.
 MADE = os.path.join(ROOT, ".build/peers")
 CONNECTIONS = 8
 REST = 0.005
 
 
 class Peer:
-    """A party that runs: one that writes files, into `files`.
+    """A running party. By default it writes files into `files`.
 
-    `batch` and the like take what comes before each URL's number, and how many there are. They return a function: what is to be timed,
-    with all that needs no clock done before. `hold` starts transfers and does not wait for them. `same` names the works that are no
-    others than another one here; `needs` is a file that has to be there."""
+    `batch` and similar methods get the URL without its number, and the number of jobs. Each returns a function to time, after all
+    preparation. `hold` starts transfers without waiting for them. `same` maps works to equal works of this party. `needs` is
+    a file that must exist."""
 
     name, service, needs, same = "", True, None, {}
 
@@ -29,18 +29,18 @@ class Peer:
         return Meter(self.pid)
 
     def resident(self):
-        """KiB of memory."""
+        """Returns the memory in KiB."""
         return resident(self.pid)
 
     def unladen(self, prefix, count):
-        """KiB of memory without the transfers that `hold` starts."""
+        """Returns the memory in KiB without the transfers that `hold` starts."""
         return self.resident()
 
     def warm_up(self):
         self.batch(f"{self.origin.url}/f/", 1)()
 
     def check(self, count, size):
-        """What was fetched is there, each in its file."""
+        """Checks that each fetched file exists and has the right size."""
         sizes = [entry.stat().st_size for entry in os.scandir(self.files)]
         assert len(sizes) == count and set(sizes) == {size}, (self.name, len(sizes), set(sizes))
 
@@ -50,7 +50,8 @@ class Peer:
 
 
 def one_by_one(once, prefix, count):
-    """What is to be timed: job after job, each from its submission to the news of its end. It returns milliseconds."""
+    """Returns a function to time. It runs one job after the other, and returns the milliseconds from each submission to the
+    notification of its end."""
 
     def run():
         taken = []

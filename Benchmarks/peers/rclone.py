@@ -1,12 +1,12 @@
-"""rclone's remote control: `operations/copyurl` as jobs that it carries out beside the call."""
+"""rclone's remote control: `operations/copyurl` as asynchronous jobs."""
 from .peer import *
 
 
 class Rclone(Peer):
     name = "rclone"
-    # It has no call for many jobs: each is posted alone in all works.
+    # rclone has no call for many jobs, so each job is posted alone in all works.
     same = {"files": "batch", "single": "batch"}
-    # Fewer that have ended are not worth a call.
+    # With fewer ended jobs, a call is not worthwhile.
     FEW, PAUSE = 8, 0.001
 
     def __init__(self, directory, origin, at_once, *options):
@@ -23,7 +23,7 @@ class Rclone(Peer):
         return json.dumps({"fs": self.files, "remote": name, "url": url, **options})
 
     def jobs(self, prefix, count):
-        # One group for all, so that one call tells how many have ended.
+        # All jobs are in one group, so that one call returns how many have ended.
         self.group = f"group-{time.monotonic_ns()}"
         return [self.call(f"{prefix}{number}", str(number), _async=True, _group=self.group) for number in range(count)]
 

@@ -1,25 +1,24 @@
-/// Which addresses Ferry may connect to. Asked where the socket is opened, with the address itself, so that
-/// neither a name, a redirect nor a second DNS answer gets around it.
+/// The rules for which addresses Ferry may connect to. The check runs when a socket is opened, on the address itself. No name, redirect
+/// or second DNS answer can bypass it.
 ///
-/// The ranges are IANA's special-purpose registries (RFC 6890 and its successors), plus the addresses under which
-/// clouds serve instance metadata.
+/// The ranges are IANA's special-purpose registries (RFC 6890 and its successors), plus the addresses of cloud instance metadata.
 package struct EgressPolicy: Sendable {
-  package enum Verdict: Sendable, Equatable {
+  package enum Classification: Sendable, Equatable {
     case allowed
-    /// The name of the rule that refuses.
+    /// The address is refused by the named rule.
     case denied(rule: String)
   }
 
-  /// Networks that the operator opened (`--allow-network`).
+  /// The networks that the operator opened (`--allow-network`).
   package let allowedNetworks: [IPNetwork]
 
   package init(allowedNetworks: [IPNetwork] = []) { self.allowedNetworks = allowedNetworks }
 
-  /// Total: every address has a verdict. IPv4 inside IPv6 is judged as IPv4.
-  package func classify(_ address: IPAddress) -> Verdict {
+  /// Classifies any address. IPv4 inside IPv6 is judged as IPv4.
+  package func classify(_ address: IPAddress) -> Classification {
     let address = address.unmapped
     if let rule = Self.metadata.first(where: { $0.1.contains(address) })?.0 {
-      // A wide network opened for other reasons does not open these: they have to be named one by one.
+      // Opening a wide network does not open metadata addresses. Each must be listed on its own.
       let isNamed = allowedNetworks.contains { $0.contains(address) && $0.prefixLength >= $0.width }
       return isNamed ? .allowed : .denied(rule: rule)
     }
@@ -35,8 +34,8 @@ package struct EgressPolicy: Sendable {
     }
   }
 
-  /// Inside an opened network: metadata stays closed in every disguise.
-  private func openedVerdict(_ address: IPAddress) -> Verdict {
+  /// Classifies an address of an opened network. Embedded metadata addresses stay closed.
+  private func openedVerdict(_ address: IPAddress) -> Classification {
     guard let inner = address.embedded, let rule = Self.metadata.first(where: { $0.1.contains(inner) })?.0
     else {
       return .allowed

@@ -1,17 +1,17 @@
 internal import JSON
 
-/// An IPv4 or IPv6 address as it stands in a socket address.
+/// An IPv4 or IPv6 address.
 package enum IPAddress: Sendable, Hashable {
   case v4(UInt32)
   case v6(high: UInt64, low: UInt64)
 
-  /// The IPv4 address inside `::ffff:0:0/96` as what it is; any other address itself (RFC 4291 §2.5.5.2).
+  /// The IPv4 address of an IPv4-mapped address (RFC 4291 §2.5.5.2); any other address unchanged.
   package var unmapped: IPAddress {
     guard case .v6(0, let low) = self, low >> 32 == 0xFFFF else { return self }
     return .v4(UInt32(truncatingIfNeeded: low))
   }
 
-  /// The IPv4 address that a translator would make of this one: NAT64, 6to4, IPv4-compatible, ISATAP.
+  /// The IPv4 address that a translator would derive from this one: NAT64, 6to4, IPv4-compatible, ISATAP.
   package var embedded: IPAddress? {
     guard case .v6(let high, let low) = self else { return nil }
     let tail = UInt32(truncatingIfNeeded: low)
@@ -25,7 +25,7 @@ package enum IPAddress: Sendable, Hashable {
     }
   }
 
-  /// The longest text of an address: six groups and an IPv4 address.
+  /// The length of the longest text of an address: six groups and an IPv4 address.
   private static let longest = 45
 
   /// Parses dotted decimal or RFC 4291 text, without brackets or zone.
@@ -34,7 +34,7 @@ package enum IPAddress: Sendable, Hashable {
     self.init(text.utf8Span.span)
   }
 
-  /// The same of a text's bytes.
+  /// Parses dotted decimal or RFC 4291 text from its bytes.
   package init?(_ bytes: borrowing Span<UInt8>) {
     guard bytes.count <= Self.longest else { return nil }
     if Self.end(of: bytes, from: 0, at: UInt8(ascii: ":")) < bytes.count {
@@ -46,14 +46,14 @@ package enum IPAddress: Sendable, Hashable {
     }
   }
 
-  /// The place of the next separator, or the number of bytes.
+  /// Returns the index of the next separator, or the number of bytes.
   package static func end(of text: borrowing Span<UInt8>, from start: Int, at separator: UInt8) -> Int {
     var place = start
     while place < text.count, text[place] != separator { place += 1 }
     return place
   }
 
-  /// Four numbers of one to three digits.
+  /// Parses four numbers of one to three digits.
   private static func dotted(_ text: borrowing Span<UInt8>) -> UInt32? {
     var (value, part, digits, parts): (UInt32, UInt32, Int, Int) = (0, 0, 0, 1)
     for place in text.indices {
@@ -71,7 +71,7 @@ package enum IPAddress: Sendable, Hashable {
     return parts == 4 && digits > 0 ? value << 8 | part : nil
   }
 
-  /// Eight groups, of which `::` stands for one or more zeros.
+  /// Parses eight groups; `::` replaces one or more zero groups.
   private static func groups(_ text: borrowing Span<UInt8>) -> UInt128? {
     let colon = UInt8(ascii: ":")
     // The groups after `::`; all groups if there is none. `head` has the groups before it.
@@ -103,7 +103,7 @@ package enum IPAddress: Sendable, Hashable {
     return head << UInt128(16 * (8 - headCount)) | value
   }
 
-  /// One to four hexadecimal digits.
+  /// Parses one to four hexadecimal digits.
   private static func word(_ text: borrowing Span<UInt8>) -> UInt16? {
     guard (1...4).contains(text.count) else { return nil }
     var word: UInt16 = 0
@@ -133,24 +133,24 @@ package struct IPNetwork: Sendable, Hashable {
   package let base: IPAddress
   package let prefixLength: Int
 
-  /// Parses `10.0.0.0/8`, `fd00::/8`, or an address alone; nil where bits lie beyond the prefix.
+  /// Parses `10.0.0.0/8`, `fd00::/8`, or a single address; `nil` if bits beyond the prefix are set.
   package init?(_ text: String) { self.init(text.utf8Span.span) }
 
-  /// The same of a text's bytes.
+  /// Parses a network from the bytes of its text.
   package init?(_ text: borrowing Span<UInt8>) {
     let slash = IPAddress.end(of: text, from: 0, at: UInt8(ascii: "/"))
     guard let base = IPAddress(text.extracting(..<slash)) else { return nil }
     let width = if case .v4 = base { 32 } else { 128 }
     var length = width
     if slash < text.count {
-      guard let number = Decimal.value(text.extracting((slash + 1)...), most: width) else { return nil }
+      guard let number = DecimalDigits.value(text.extracting((slash + 1)...), most: width) else { return nil }
       length = number
     }
     self.init(base, length)
     guard Self.masked(base, length) == base else { return nil }
   }
 
-  /// The network of that size that the address is in; nil where there is no such size.
+  /// Makes the network of that prefix length that contains the address; `nil` for an invalid length.
   package init?(around address: IPAddress, prefixLength: Int) {
     let width = if case .v4 = address { 32 } else { 128 }
     guard (0...width).contains(prefixLength) else { return nil }

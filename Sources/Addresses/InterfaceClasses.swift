@@ -1,5 +1,4 @@
-/// A kind of network that a task may have to keep away from. The raw values are what
-/// NSURLErrorNetworkUnavailableReason says.
+/// A class of networks that a task may have to avoid. The raw values are the names in NSURLErrorNetworkUnavailableReason.
 package enum InterfaceClass: String, Sendable, CaseIterable {
   case cellular, expensive, constrained
 }
@@ -18,7 +17,7 @@ package struct InterfaceClasses: OptionSet, Sendable, Hashable {
     }
   }
 
-  /// What the three switches allow.
+  /// Makes the set of classes that three switches allow.
   package init(cellular: Bool, expensive: Bool, constrained: Bool) {
     self = []
     if cellular { insert(.cellular) }
@@ -31,6 +30,6 @@ package struct InterfaceClasses: OptionSet, Sendable, Hashable {
   package static let constrained = InterfaceClasses(rawValue: 4)
   package static let all: InterfaceClasses = [.cellular, .expensive, .constrained]
 
-  /// The one to name where one is enough: cellular before expensive before constrained.
+  /// The class to report if several apply: cellular before expensive before constrained.
   package var first: InterfaceClass? { InterfaceClass.allCases.first { contains(InterfaceClasses($0)) } }
 }

@@ -1,4 +1,4 @@
-/// Where a connection is to go, as far as it is known before names are looked up.
+/// The destination of a connection, as far as it is known before name lookup.
 package enum NetworkDestination: Sendable, Equatable {
   case address(IPAddress)
   /// A name of this machine (RFC 6761 §6.3).
@@ -6,7 +6,8 @@ package enum NetworkDestination: Sendable, Equatable {
   /// A name whose addresses are not known yet.
   case name
 
-  /// - Parameter host: as URLs have it, in lower case; an IPv6 address may stand in brackets and have a zone.
+  /// Classifies a host.
+  /// - Parameter host: the host of a URL, in lower case. An IPv6 address may have brackets and a zone.
   package init(host: String) {
     let bare = host.hasPrefix("[") ? host.dropFirst().prefix { $0 != "]" && $0 != "%" } : Substring(host)
     let name = bare.hasSuffix(".") ? bare.dropLast() : bare

@@ -2,12 +2,12 @@
 package struct NetworkInterface: Sendable, Equatable {
   package var name: String
   package var index: Int
-  /// Switched on (IFF_UP).
+  /// Whether the interface is switched on (IFF_UP).
   package var isUp: Bool
-  /// Can carry packets: its operational state says so (RFC 2863 §3.1.14, IFF_RUNNING), and there is a carrier.
+  /// Whether the interface can carry packets: it is operational (RFC 2863 §3.1.14, IFF_RUNNING) and has a carrier.
   package var isRunning: Bool
   package var isLoopback: Bool
-  /// In the order in which the kernel has them.
+  /// The addresses, in the kernel's order.
   package var addresses: [IPAddress]
 
   package init(

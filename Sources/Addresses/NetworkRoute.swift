@@ -1,27 +1,27 @@
-/// A way to a network, as the kernel's tables have it. One with several next hops is several routes.
+/// A route in the kernel's tables. A route with several next hops is represented by several values.
 package struct NetworkRoute: Sendable, Hashable {
-  /// The tables that are asked for every destination, in this order.
+  /// The tables that the kernel searches for every destination, in this order.
   package enum Table: Int, Sendable, Comparable {
     case local, main, fallback
     package static func < (left: Table, right: Table) -> Bool { left.rawValue < right.rawValue }
   }
   package enum Kind: Sendable, Equatable {
-    /// To another machine.
+    /// A route to another machine.
     case unicast
-    /// To this machine.
+    /// A route to this machine.
     case local
-    /// Refused: what it covers cannot be reached (unreachable, prohibit, blackhole).
+    /// Destinations that the kernel refuses (unreachable, prohibit, blackhole).
     case refusal
-    /// The next table is to be asked.
-    case pass
+    /// The search continues in the next table.
+    case continueLookup
   }
 
   package var destination: IPNetwork
   package var table: Table
   package var kind: Kind
-  /// Where it leads out; nil where it leads nowhere.
+  /// The index of the outgoing interface; `nil` if the route has none.
   package var interface: Int?
-  /// The smaller wins.
+  /// The metric; the lowest one wins.
   package var metric: Int
 
   package init(
@@ -36,7 +36,7 @@ package struct NetworkRoute: Sendable, Hashable {
 
   package var isDefault: Bool { destination.prefixLength == 0 && kind == .unicast }
 
-  /// Whether it is taken before the other, both being of one table.
+  /// Whether the kernel prefers this route to another one of the same table.
   func precedes(_ other: NetworkRoute) -> Bool {
     if destination.prefixLength != other.destination.prefixLength {
       return destination.prefixLength > other.destination.prefixLength

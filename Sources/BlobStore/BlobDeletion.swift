@@ -6,10 +6,10 @@ final class BlobDeletion: Sendable {
   static let mostInFlight = 16
 
   private struct State {
-    /// Index of the key that is deleted next.
+    /// The index of the key that is deleted next.
     var next = 0
     var inFlight = 0
-    /// `run` has returned because the limit was reached.
+    /// Whether `run` has returned because the limit was reached.
     var isPaused = false
   }
 
@@ -18,7 +18,8 @@ final class BlobDeletion: Sendable {
   private let done: @Sendable () -> Void
   private let state = Mutex(State())
 
-  /// - Parameter done: called once, when each call has completed.
+  /// Prepares the deletion.
+  /// - Parameter done: called once, when every call has completed.
   init(_ keys: [BlobKey], in store: any BlobStore, _ done: @escaping @Sendable () -> Void) {
     self.keys = keys
     self.store = store

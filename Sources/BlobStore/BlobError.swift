@@ -1,29 +1,29 @@
 internal import CLinux
 internal import Glibc
 
-/// Why bytes cannot be kept, or had.
+/// The reason why a call of a store failed.
 package struct BlobError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Reason: Sendable, CaseIterable {
-    /// No room is left where it is to be.
+    /// The disk or the memory has no room left.
     case full
-    /// A limit on the sum of them is reached.
+    /// A quota for all blobs together is reached.
     case overQuota
-    /// There is none of that key, or none any more.
-    case gone
-    /// It is not as long, or not the same, as its writer says.
-    case torn
-    /// A later owner has it, or something else is in its place.
+    /// No blob has that key, or no longer.
+    case notFound
+    /// The length or the content differs from what the writer states.
+    case incomplete
+    /// A later owner has the blob, or another blob is in its place.
     case fencedOff
     /// The caller cancelled the call.
     case cancelled
-    /// Anything else that stands against it.
+    /// Any other error.
     case refused
   }
 
   package let reason: Reason
-  /// What was tried, and what the system says to it.
+  /// The failed operation, with the system's error text.
   package let message: String
-  /// The system's (errno(3)); 0 where there is none.
+  /// The system's error number (errno(3)); 0 if there is none.
   package let code: Int32
   package var description: String { message }
 
@@ -33,24 +33,24 @@ package struct BlobError: Error, Sendable, Equatable, CustomStringConvertible {
     self.code = code
   }
 
-  /// Less of the same may be taken.
+  /// Whether a smaller blob might be stored.
   package var isFull: Bool { reason == .full || reason == .overQuota }
 
   static let cancelled = BlobError(.cancelled, "cancelled")
 
-  /// - Parameter code: the system's.
+  /// Makes an error from the system's error number.
   init(_ operation: String, _ code: Int32) {
     let reason: Reason =
       switch code {
       case ENOSPC: .full
       case EDQUOT: .overQuota
-      case ENOENT: .gone
+      case ENOENT: .notFound
       case EEXIST: .fencedOff
       default: .refused
       }
     self.init(reason, "\(operation): \(String(cString: strerror(code)))", code: code)
   }
 
-  /// Of the call that has just failed.
+  /// Makes the error of the system call that has just failed.
   static func last(_ operation: String) -> BlobError { BlobError(operation, errno) }
 }

@@ -1,33 +1,34 @@
 package import EventLoop
 internal import Synchronization
 
-/// A sequential read of a part of a blob, on the threads of a pool. Pieces in memory are read in a loop; other pieces are
-/// fetched first. Other jobs of the pool run in between.
+/// A sequential read of a part of a blob, on the threads of a pool. Pieces in memory are read in a loop; other pieces are fetched first.
+/// Other jobs of the pool run in between.
 package final class BlobScan: Sendable {
-  /// Bytes per job, per read and per fetch.
+  /// The bytes per job, per read and per fetch.
   private static let (turn, piece, fetched) = (2 << 20, 256 << 10, 1 << 20)
 
   private struct State {
     var offset: Int64
     var isCancelled = false
-    /// `fetch` has returned, and its result is pending.
+    /// Whether `fetch` has returned and its result is pending.
     var isWaiting = false
     var answer: Result<Void, BlobError>?
   }
 
   private let reader: any BlobReader
   private let end: Int64
-  private let pool: WorkerPool
+  private let pool: ThreadPool
   private let take: @Sendable ([UInt8]) -> Void
-  private let done: BlobDone<Int64>
+  private let done: BlobCompletion<Int64>
   private let state: Mutex<State>
 
+  /// Prepares a scan.
   /// - Parameters:
-  ///   - take: gets the pieces in order, one at a time.
-  ///   - done: called once, with the offset at which it ended: the end of the range, or of the blob.
+  ///   - take: receives the pieces in order, one at a time.
+  ///   - done: called once, with the offset at which the scan ended: the end of the range, or of the blob.
   package init(
-    _ reader: any BlobReader, _ range: Range<Int64>, on pool: WorkerPool,
-    take: @escaping @Sendable ([UInt8]) -> Void, done: @escaping BlobDone<Int64>
+    _ reader: any BlobReader, _ range: Range<Int64>, on pool: ThreadPool,
+    take: @escaping @Sendable ([UInt8]) -> Void, done: @escaping BlobCompletion<Int64>
   ) {
     self.reader = reader
     end = range.upperBound
@@ -39,7 +40,7 @@ package final class BlobScan: Sendable {
 
   package func start() { pool.submit { self.run() } }
 
-  /// Ends the scan with `cancelled`, unless it has just completed. From any thread.
+  /// Ends the scan with `cancelled`, unless it has just completed. Any thread may call this function.
   package func cancel() {
     state.withLock { $0.isCancelled = true }
     reader.cancel()
@@ -73,7 +74,8 @@ package final class BlobScan: Sendable {
     reader.read(at: offset, maximum: Int(min(Int64(Self.piece), end - offset)))
   }
 
-  /// - Returns: nil if the answer comes later.
+  /// Starts a fetch.
+  /// - Returns: its result; `nil` if the result comes later.
   private func fetch(at offset: Int64) -> Result<Void, BlobError>? {
     reader.fetch(at: offset, count: Int(min(Int64(Self.fetched), end - offset))) { self.fetched($0) }
     let (answer, isCancelled) = state.withLock { state in

@@ -1,99 +1,100 @@
 package import TransferModel
 
-/// The completion of a call. It is called exactly once.
-package typealias BlobDone<Value> = @Sendable (Result<Value, BlobError>) -> Void
+/// The completion of a call. The store calls it exactly once.
+package typealias BlobCompletion<Value> = @Sendable (Result<Value, BlobError>) -> Void
 
-/// Where bodies are kept, under keys that say whose they are and who wrote them.
+/// A store for bodies and files. A blob's key names its task or file, and the stamp of its writer.
 ///
-/// A blob is written as a draft, and is there for readers once it is committed, whole and for good: what dies in between leaves a draft.
-/// Two owners never use the same key, so they need not know of each other.
+/// A writer writes a draft and commits it. Readers see a blob only after the commit, complete and unchanging. If the writer's process
+/// dies, a draft remains. Two owners never use the same key, so they need no coordination.
 ///
 /// Threads: call a store from a thread that may wait for a local disk, or from a completion of the same store. A fast store does its work
 /// on the caller's thread and calls `done` before it returns. A slow store returns at once and calls `done` later, from a thread of its
 /// own. Callers must be correct for both.
 package protocol BlobStore: AnyObject, Sendable {
-  /// What is here outlives the process.
+  /// Whether the blobs survive the process.
   var isDurable: Bool { get }
-  /// The store, if its blobs are files of this machine; otherwise nil.
+  /// The store, if its blobs are files of this machine; otherwise `nil`.
   var local: (any LocalBlobs)? { get }
-  /// Nil if the store cannot set blobs aside.
+  /// The quarantine; `nil` if the store has none.
   var quarantine: (any BlobQuarantine)? { get }
-  /// The memory that rows share with the store; nil if there is no such limit.
-  var room: (any BlobRoom)? { get }
+  /// The memory limit that rows share with the store; `nil` if there is no such limit.
+  var memoryQuota: (any MemoryQuota)? { get }
 
-  /// An empty draft, in place of what the same writer had begun under that key.
-  func create(_ key: BlobKey, _ done: @escaping BlobDone<any BlobDraft>)
-  /// Goes on behind the first `offset` bytes of a draft; what is behind them goes.
-  func reopen(_ key: BlobKey, at offset: Int64, _ done: @escaping BlobDone<any BlobDraft>)
+  /// Creates an empty draft. It replaces an earlier draft of the same writer under that key.
+  func create(_ key: BlobKey, _ done: @escaping BlobCompletion<any BlobDraft>)
+  /// Continues a draft after its first `offset` bytes, and deletes the bytes after them.
+  func reopen(_ key: BlobKey, at offset: Int64, _ done: @escaping BlobCompletion<any BlobDraft>)
 
-  /// What reads a blob, whole or in part, or a draft as far as it has come. It can be read to its end whatever becomes of the key.
-  func open(_ key: BlobKey, _ done: @escaping BlobDone<any BlobReader>)
-  /// Bytes; `gone` if there is none.
-  func size(of key: BlobKey, _ done: @escaping BlobDone<Int64>)
+  /// Opens a reader of a blob, or of a draft as far as it is written. The reader stays valid after the key is deleted.
+  func open(_ key: BlobKey, _ done: @escaping BlobCompletion<any BlobReader>)
+  /// Returns the size of a blob in bytes; `gone` if the blob does not exist.
+  func size(of key: BlobKey, _ done: @escaping BlobCompletion<Int64>)
 
-  /// Gives the same bytes a second key, which the store may do by a copy. The first key stays. A durable store does not replace a blob
-  /// under the second key: the call then fails with `fencedOff`.
-  func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobDone<Void>)
-  /// Makes what an earlier attempt left another's draft: whoever comes first has it. An earlier owner that still has it open
-  /// does not reach what becomes of it.
-  /// - Parameter size: where there are fewer bytes, it is left where it is (`torn`).
-  func take(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobDone<Void>)
-  /// Renames a blob and replaces any blob under the new key; `gone` if there is nothing under `key`. A store that cannot rename copies and
-  /// then deletes: if the process dies in between, both blobs remain.
-  func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobDone<Void>)
-  /// What is not there is no fault.
-  func delete(_ key: BlobKey, _ done: @escaping BlobDone<Void>)
-  /// Lists all keys of a shelf, in no order.
+  /// Gives the same bytes a second key; the store may copy them. The first key stays. A durable store does not replace a blob under the
+  /// second key: the call then fails with `fencedOff`.
+  func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobCompletion<Void>)
+  /// Turns the partial blob of an earlier attempt into a draft. Only the first caller succeeds. An earlier owner that still has the blob
+  /// open cannot change the draft.
+  /// - Parameter size: the minimum size in bytes. A shorter blob stays unchanged (`torn`).
+  func claim(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobCompletion<Void>)
+  /// Renames a blob and replaces any blob under the new key; `gone` if there is nothing under `key`. A store that cannot rename copies
+  /// and then deletes. If the process dies in between, both blobs remain.
+  func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobCompletion<Void>)
+  /// Deletes a blob. A missing blob is no error.
+  func delete(_ key: BlobKey, _ done: @escaping BlobCompletion<Void>)
+  /// Lists all keys of a category, in no order.
   /// - Parameter page: called with some of the keys, one call at a time, each before `done`.
   func list(
-    _ shelf: BlobShelf, _ page: @escaping @Sendable ([BlobKey]) -> Void, _ done: @escaping BlobDone<Void>)
+    _ shelf: BlobCategory, _ page: @escaping @Sendable ([BlobKey]) -> Void,
+    _ done: @escaping BlobCompletion<Void>)
 }
 
-/// What kind of blobs is listed.
-package enum BlobShelf: Sendable, CaseIterable {
+/// The kind of blobs to list: of tasks, or stored files.
+package enum BlobCategory: Sendable, CaseIterable {
   case tasks, files
 }
 
-/// A blob that is being written. Its writer's alone.
+/// A blob that is being written. It belongs to its writer alone.
 package protocol BlobDraft: AnyObject, Sendable {
-  /// Writes bytes. Make one call at a time; each starts where the previous one ended.
-  func write(_ bytes: [UInt8], at offset: Int64, _ done: @escaping BlobDone<Void>)
-  /// A reader of the draft while it is being written; nil if the store has none. Never waits. The reader can read all bytes written so
-  /// far also after the draft was committed or discarded.
+  /// Writes bytes. Make one call at a time. Each write must start at the end of the previous one.
+  func write(_ bytes: [UInt8], at offset: Int64, _ done: @escaping BlobCompletion<Void>)
+  /// Returns a reader of the draft while it is being written; `nil` if the store has none. Never waits. The reader can still read all
+  /// bytes written so far after the draft was committed or discarded.
   func reader() -> (any BlobReader)?
-  /// From here on it is there under `key`, on the disk where the store is durable. It never takes the place of another owner's.
+  /// Commits the draft under `key`; in a durable store the blob is then on disk. A commit never replaces another owner's blob.
   /// - Parameters:
-  ///   - size: bytes that were written; where they are not all there, nothing is committed (`torn`).
-  ///   - sha256: of these, in lower-case hexadecimal. A store may hold the bytes to it.
-  func commit(as key: BlobKey, size: Int64, sha256: String, _ done: @escaping BlobDone<Void>)
-  /// Deletes the draft unless it is committed, and cancels a write or commit in flight: that fails with `cancelled` or has completed
-  /// first. Call it once, from any thread.
+  ///   - size: the number of written bytes. If the draft has a different size, the commit fails (`torn`).
+  ///   - sha256: the digest of the bytes in lower-case hexadecimal. A store may verify it.
+  func commit(as key: BlobKey, size: Int64, sha256: String, _ done: @escaping BlobCompletion<Void>)
+  /// Deletes the draft unless it is committed, and cancels a write or commit in flight. That call fails with `cancelled` unless it has
+  /// just completed. Call this function once, from any thread.
   /// - Parameter done: called when the draft is deleted. A call in flight may complete after it.
   func discard(_ done: @escaping @Sendable () -> Void)
 }
 
 /// A store whose blobs are files of this machine. These calls wait for the disk.
 package protocol LocalBlobs: BlobStore {
-  /// A complete draft: a second name of a file that no longer changes.
+  /// Makes a complete draft that is a second name of a file. The file must no longer change.
   func adopt(_ file: LocalFile, as key: BlobKey, size: Int64) throws(BlobError) -> any BlobDraft
-  /// The file that holds the blob.
+  /// Returns the blob's file.
   func localFile(of key: BlobKey) -> LocalFile
 }
 
 /// A store that can quarantine unknown blobs, so that an operator can restore them.
 package protocol BlobQuarantine: AnyObject, Sendable {
-  func setAside(_ key: BlobKey, at time: Timestamp, _ done: @escaping BlobDone<Void>)
+  func moveToQuarantine(_ key: BlobKey, at time: Timestamp, _ done: @escaping BlobCompletion<Void>)
   /// Deletes blobs whose time in quarantine has expired, and returns their number.
-  func removeSetAside(at now: Timestamp, _ done: @escaping BlobDone<Int>)
+  func removeExpired(at now: Timestamp, _ done: @escaping BlobCompletion<Int>)
 }
 
 /// A memory limit that a store shares with data that is kept elsewhere.
-package protocol BlobRoom: AnyObject, Sendable {
-  /// Reserves memory for bytes that are kept elsewhere; false if there is not enough. Never waits.
+package protocol MemoryQuota: AnyObject, Sendable {
+  /// Reserves memory for bytes that are kept elsewhere; `false` if there is not enough. Never waits.
   func reserve(_ size: Int, as key: BlobKey) -> Bool
 }
 
-/// A file of this machine, handed from one room that wraps the disk to another.
+/// A file of this machine.
 package struct LocalFile: Sendable {
   package let path: String
   package init(path: String) { self.path = path }
@@ -103,17 +104,17 @@ extension BlobStore {
   package var isDurable: Bool { true }
   package var local: (any LocalBlobs)? { nil }
   package var quarantine: (any BlobQuarantine)? { nil }
-  package var room: (any BlobRoom)? { nil }
+  package var memoryQuota: (any MemoryQuota)? { nil }
 }
 
 extension BlobKey {
-  /// Only its writer puts something there, and may do so again. What is left to go on from a successor may have put there.
-  package var isNobodyElses: Bool { part != .partial || stamp.epoch == 0 }
+  /// Whether only one writer uses this key, so that a rename may replace the blob. Only a partial blob may be a successor's.
+  package var isWriterExclusive: Bool { part != .partial || stamp.epoch == 0 }
 
-  /// Why one who writes under `draft` may not have this; nil where it may. What another task has left is for whoever was given it, by
-  /// whichever process that task was carried out.
-  package func refusal(to draft: BlobKey) -> BlobError? {
+  /// Returns the error if the writer of `draft` must not claim this blob; `nil` if it may. The blob of a later epoch is refused if it
+  /// belongs to the same task. Epochs of different tasks are not compared.
+  package func claimError(to draft: BlobKey) -> BlobError? {
     guard task == draft.task, draft.stamp.epoch > 0, stamp.epoch > draft.stamp.epoch else { return nil }
-    return BlobError(.fencedOff, "\(self) is a later owner's than \(draft)")
+    return BlobError(.fencedOff, "\(self) belongs to a later owner than \(draft)")
   }
 }

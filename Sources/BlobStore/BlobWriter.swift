@@ -3,73 +3,74 @@ package import EventLoop
 internal import Synchronization
 package import TransferModel
 
-/// A blob on its way to its store: digested and written off the loop, chunk by chunk, both while a chunk is in the processor's cache.
+/// A writer of a blob. It digests and writes chunk by chunk on a pool, so that each chunk stays in the processor's cache for both.
 ///
-/// `append` never blocks; it returns how many bytes wait, so that the transfer can pause. At most one call of the store is in flight, which
-/// keeps the order. `WriterState` decides which call is next; a thread of the pool makes the calls. If the store completes a call at once,
-/// the thread makes the next one in a loop; otherwise another job of the pool continues.
+/// `append` never blocks. It returns the number of waiting bytes, so that the transfer can pause. To keep the order, at most one call of
+/// the store is in flight. `BlobWriterState` decides which call is next; a thread of the pool makes the calls. If the store completes a
+/// call at once, the thread makes the next one in a loop; otherwise another job of the pool continues.
 package final class BlobWriter: Sendable {
-  /// What became of it.
+  /// The result of the blob: its size and digest, or an error.
   package typealias Finished = Result<(size: Int64, sha256: String), BlobError>
 
-  /// Bytes that may wait before the transfer is paused, and to which they must fall before it goes on.
+  /// The number of waiting bytes that pauses the transfer. The transfer continues below `lowWater`.
   package static let highWater = 4 * 1024 * 1024
   package static let lowWater = 1024 * 1024
-  /// Bytes of a chunk where many come.
+  /// The size in bytes of a chunk of a fast transfer.
   package static let chunkSize = 256 * 1024
   static let spareChunks = highWater / chunkSize
 
   private let store: any BlobStore
   private let key: BlobKey
-  private let pool: WorkerPool
-  /// Bytes that were in the draft before.
+  private let pool: ThreadPool
+  /// The number of bytes that were in the draft before.
   private let start: Int64
-  private let state: Mutex<WriterState>
+  private let state: Mutex<BlobWriterState>
   /// The digest of all bytes up to the write in flight. Only the thread that makes the calls uses it.
   private let digest = Mutex(SHA256())
   /// The digest of an adopted file.
   private let knownDigest: String?
 
+  /// Prepares a new draft.
   /// - Parameters:
-  ///   - key: of the draft, which is begun with the first byte.
+  ///   - key: the key of the draft, which is created with the first byte.
   ///   - pool: threads that may wait for the store.
-  package init(_ key: BlobKey, in store: any BlobStore, on pool: WorkerPool) {
+  package init(_ key: BlobKey, in store: any BlobStore, on pool: ThreadPool) {
     self.key = key
     self.store = store
     self.pool = pool
     start = 0
-    state = Mutex(WriterState())
+    state = Mutex(BlobWriterState())
     knownDigest = nil
   }
 
-  /// Goes on behind the first `offset` bytes of a draft: they are read again for the digest.
-  package init(resuming key: BlobKey, at offset: Int64, in store: any BlobStore, on pool: WorkerPool) {
+  /// Continues a draft after its first `offset` bytes, and reads them again for the digest.
+  package init(resuming key: BlobKey, at offset: Int64, in store: any BlobStore, on pool: ThreadPool) {
     self.key = key
     self.store = store
     self.pool = pool
     start = offset
-    state = Mutex(WriterState(behind: offset))
+    state = Mutex(BlobWriterState(behind: offset))
     knownDigest = nil
     changed { _ in }
   }
 
-  /// A whole file that nothing is added to.
+  /// Prepares the commit of a complete file.
   package init(
     adopting file: LocalFile, as key: BlobKey, size: Int64, sha256: String, in store: any LocalBlobs,
-    on pool: WorkerPool
+    on pool: ThreadPool
   ) throws(BlobError) {
     self.key = key
     self.store = store
     self.pool = pool
     start = 0
-    state = Mutex(WriterState(try store.adopt(file, as: key, size: size), size: size))
+    state = Mutex(BlobWriterState(try store.adopt(file, as: key, size: size), size: size))
     knownDigest = sha256
   }
 
-  /// Bytes that readers may have by now, and whether those are all that were appended.
+  /// The number of bytes that readers can read, and whether these are all appended bytes.
   package var readable: (count: Int64, isAll: Bool) { state.withLock { ($0.written, $0.waiting == 0) } }
 
-  /// Reads along; nil where that cannot be.
+  /// Returns a reader of the draft; `nil` if that is not possible.
   package func reader() -> (any BlobReader)? {
     state.withLock { $0.failure == nil ? $0.draft : nil }?.reader()
   }
@@ -79,15 +80,15 @@ package final class BlobWriter: Sendable {
     state.withLock { $0.observe(observer) }
   }
 
-  /// An empty array with room for a chunk: what was written before, where there is such.
-  package func room() -> [UInt8] {
+  /// Returns an empty array with room for a chunk, from the memory of a written chunk if possible.
+  package func chunkBuffer() -> [UInt8] {
     if let spare = state.withLock({ $0.takeSpare() }) { return spare }
     var chunk: [UInt8] = []
     chunk.reserveCapacity(Self.chunkSize)
     return chunk
   }
 
-  /// Takes bytes; returns how many now wait.
+  /// Appends bytes and returns the number of waiting bytes.
   package func append(_ bytes: [UInt8]) -> Int {
     changed { state in
       state.append(bytes)
@@ -95,15 +96,15 @@ package final class BlobWriter: Sendable {
     }
   }
 
-  /// Calls `action` once, when few enough bytes wait; at once where that is so already.
+  /// Calls `action` once, when few enough bytes wait; immediately if that is already true.
   package func whenDrained(_ action: @escaping @Sendable () -> Void) {
-    if state.withLock({ $0.noteDrained(action) }) { action() }
+    if state.withLock({ $0.notifyWhenDrained(action) }) { action() }
   }
 
   /// Calls `done` from a pool thread after all appended bytes have been written, or with the error of a failed write. A second call
   /// replaces a `done` that is still waiting.
   package func whenWritten(_ done: @escaping @Sendable (BlobError?) -> Void) {
-    changed { $0.noteWritten(done) }
+    changed { $0.notifyWhenWritten(done) }
   }
 
   /// Commits the blob under `key`. `done` is called once, from a thread of the pool; with `cancelled` if the blob was discarded first.
@@ -111,12 +112,12 @@ package final class BlobWriter: Sendable {
     changed { $0.finish(as: key, done) }
   }
 
-  /// True where a pause for its sake may end.
+  /// Whether a paused transfer may continue.
   package var isDrained: Bool { state.withLock { $0.isDrained } }
 
   /// Deletes the draft and cancels its write or commit in flight. If the commit completes first, the blob stays.
   /// - Parameters:
-  ///   - keepsForReaders: those who read along still get all that was appended.
+  ///   - keepsForReaders: whether open readers still receive all appended bytes.
   ///   - done: called once, from a thread of the pool, when the key is free.
   package func discard(keepsForReaders: Bool = false, _ done: @escaping @Sendable () -> Void = {}) {
     let (cancelled, scan) = changed { state in
@@ -131,7 +132,7 @@ package final class BlobWriter: Sendable {
     }
   }
 
-  private func changed<Result>(_ change: (inout WriterState) -> Result) -> Result {
+  private func changed<Result>(_ change: (inout BlobWriterState) -> Result) -> Result {
     let (result, mustWork) = state.withLock { state in (change(&state), state.claim()) }
     if mustWork { pool.submit { self.work() } }
     return result
@@ -144,8 +145,9 @@ package final class BlobWriter: Sendable {
     while perform(state.withLock { $0.next() }) {}
   }
 
-  /// - Returns: false if there is nothing to do.
-  private func perform(_ step: WriterState.Step) -> Bool {
+  /// Performs a step.
+  /// - Returns: `false` if there is nothing to do.
+  private func perform(_ step: BlobWriterState.NextCall) -> Bool {
     switch step {
     case .wait: return false
     case .digestStart: digestStart()
@@ -160,14 +162,14 @@ package final class BlobWriter: Sendable {
       draft.commit(as: final, size: size, sha256: sha256) { self.ended($0) }
     case .delete(let draft?): draft.discard { self.answered(.done) }
     case .delete(nil): store.delete(key) { self.ended($0) }
-    case .tell(let action):
+    case .notify(let action):
       action?()
       for observer in state.withLock({ $0.observers }) { observer() }
     }
     return true
   }
 
-  /// Reads what was in the draft before.
+  /// Digests the earlier bytes of a resumed draft.
   private func digestStart() {
     store.open(key) { [self] opened in
       switch opened {
@@ -179,7 +181,7 @@ package final class BlobWriter: Sendable {
           ended(
             end.flatMap { end in
               guard end < start else { return .success(()) }
-              return .failure(BlobError(.torn, "read: the draft ends at \(end), not at \(start)"))
+              return .failure(BlobError(.incomplete, "read: the draft ends at \(end), not at \(start)"))
             })
         }
         let isDiscarded = state.withLock { state in
@@ -206,7 +208,7 @@ package final class BlobWriter: Sendable {
     }
   }
 
-  private func answered(_ answer: WriterState.Answer) {
+  private func answered(_ answer: BlobWriterState.Answer) {
     if state.withLock({ $0.answered(answer) }) { pool.submit { self.work() } }
   }
 }

@@ -3,12 +3,12 @@ package import EventLoop
 internal import Glibc
 package import TransferModel
 
-/// Blobs as files of two directories, one for what tasks have and one for stored files, under the names of their keys.
+/// Blobs as files in two directories: one for the blobs of tasks, one for stored files. Each file is named by its key.
 package final class DirectoryBlobs: LocalBlobs, BlobQuarantine {
   private let bodies: String
   private let files: String
 
-  /// Both must lie on one file system.
+  /// Uses two directories, which must be on the same file system.
   package init(bodies: String, files: String) {
     self.bodies = bodies
     self.files = files
@@ -17,47 +17,47 @@ package final class DirectoryBlobs: LocalBlobs, BlobQuarantine {
   package var local: (any LocalBlobs)? { self }
   package var quarantine: (any BlobQuarantine)? { self }
 
-  /// Makes the directories where there are none.
+  /// Creates missing directories.
   package func prepare() throws(UsableDirectory.Fault) {
     for directory in [bodies, files] { try UsableDirectory.prepare(directory) }
   }
 
-  /// Whether there are files in them; false where there are no such directories.
-  package var hasFiles: Bool {
+  /// Whether the directories contain files; `false` if they do not exist.
+  package var containsBlobs: Bool {
     [bodies, files].contains { directory in
       var found = false
       Disk.forEachName(in: directory) { name in
-        // Directories that are no business of ours.
-        found = !["lost+found", SetAside.name].contains(name)
+        // Directories that contain no blobs.
+        found = !["lost+found", QuarantineDirectory.name].contains(name)
         return !found
       }
       return found
     }
   }
 
-  private func directory(_ shelf: BlobShelf) -> String { shelf == .tasks ? bodies : files }
+  private func directory(_ shelf: BlobCategory) -> String { shelf == .tasks ? bodies : files }
   private func directory(of key: BlobKey) -> String { key.task == nil ? files : bodies }
   private func path(_ key: BlobKey) -> String { "\(directory(of: key))/\(key)" }
 
   // MARK: Drafts
 
-  package func create(_ key: BlobKey, _ done: @escaping BlobDone<any BlobDraft>) {
+  package func create(_ key: BlobKey, _ done: @escaping BlobCompletion<any BlobDraft>) {
     done(Result { () throws(BlobError) in try create(key) })
   }
 
   private func create(_ key: BlobKey) throws(BlobError) -> FileDraft {
     let path = path(key)
     let flags = O_RDWR | O_CREAT | O_EXCL
-    // A new file, not an old one emptied: that may have other names, under which it is whole.
-    var descriptor = Descriptors.yielding(Disk.open(path, flags))
+    // Create a new file. The old file may have other names, under which it must stay complete.
+    var descriptor = Descriptors.rejectingReserved(Disk.open(path, flags))
     if descriptor < 0, errno == EEXIST, Disk.unlink(path) == 0 {
-      descriptor = Descriptors.yielding(Disk.open(path, flags))
+      descriptor = Descriptors.rejectingReserved(Disk.open(path, flags))
     }
     guard descriptor >= 0 else { throw .last("open") }
     return FileDraft(key, in: .directory(self), descriptor)
   }
 
-  package func reopen(_ key: BlobKey, at offset: Int64, _ done: @escaping BlobDone<any BlobDraft>) {
+  package func reopen(_ key: BlobKey, at offset: Int64, _ done: @escaping BlobCompletion<any BlobDraft>) {
     done(Result { () throws(BlobError) in try reopen(key, at: offset) })
   }
 
@@ -81,7 +81,7 @@ package final class DirectoryBlobs: LocalBlobs, BlobQuarantine {
     let draft = FileDraft(key, in: .directory(self), descriptor, knownSize: size)
     let found = Disk.size(of: descriptor)
     guard found == size else {
-      throw BlobError(.torn, "link: \(found ?? -1) bytes are there in place of \(size)")
+      throw BlobError(.incomplete, "link: the file has \(found ?? -1) bytes, not \(size)")
     }
     return draft
   }
@@ -89,39 +89,41 @@ package final class DirectoryBlobs: LocalBlobs, BlobQuarantine {
   func commit(_ descriptor: Int32, _ draft: BlobKey, as key: BlobKey) throws(BlobError) {
     let (path, final) = (path(draft), path(key))
     guard Disk.syncData(descriptor) == 0 else { throw .last("finish") }
-    let isRenamed = key.isNobodyElses ? Disk.rename(path, final) : Disk.renameNew(path, final)
+    let isRenamed = key.isWriterExclusive ? Disk.rename(path, final) : Disk.renameNew(path, final)
     guard isRenamed == 0 else { throw .last("finish") }
     Disk.syncParent(of: final)
   }
 
-  // MARK: What is there
+  // MARK: Committed blobs
 
-  package func open(_ key: BlobKey, _ done: @escaping BlobDone<any BlobReader>) {
+  package func open(_ key: BlobKey, _ done: @escaping BlobCompletion<any BlobReader>) {
     let descriptor = Disk.open(path(key), O_RDONLY)
     done(descriptor >= 0 ? .success(FileReader(descriptor: descriptor)) : .failure(.last("open")))
   }
 
-  package func size(of key: BlobKey, _ done: @escaping BlobDone<Int64>) {
+  package func size(of key: BlobKey, _ done: @escaping BlobCompletion<Int64>) {
     done(Disk.size(path(key)).map { .success($0) } ?? .failure(.last("size")))
   }
 
   package func localFile(of key: BlobKey) -> LocalFile { LocalFile(path: path(key)) }
 
-  package func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobDone<Void>) {
+  package func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobCompletion<Void>) {
     let path = path(other)
     guard Disk.link(self.path(key), path) == 0 else { return done(.failure(.last("link"))) }
     Disk.syncParent(of: path)
     done(.success(()))
   }
 
-  package func take(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobDone<Void>) {
+  package func claim(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobCompletion<Void>) {
     done(Result { () throws(BlobError) in try take(key, as: draft, size: size) })
   }
 
   private func take(_ key: BlobKey, as draft: BlobKey, size: Int64) throws(BlobError) {
-    if let refusal = key.refusal(to: draft) { throw refusal }
+    if let refusal = key.claimError(to: draft) { throw refusal }
     guard let found = Disk.size(path(key)) else { throw .last("claim") }
-    guard found >= size else { throw BlobError(.torn, "claim: \(found) bytes are there in place of \(size)") }
+    guard found >= size else {
+      throw BlobError(.incomplete, "claim: the file has \(found) bytes, not \(size)")
+    }
     guard Disk.rename(path(key), path(draft)) == 0 else { throw .last("claim") }
     guard key.stamp.epoch != draft.stamp.epoch else { return }
     let descriptor = Disk.open(path(draft), O_RDWR)
@@ -147,28 +149,30 @@ package final class DirectoryBlobs: LocalBlobs, BlobQuarantine {
     while offset < size {
       let room = Int(min(size - offset, 1 << 20))
       let bytes = try source.bytes(at: offset, maximum: room)
-      guard !bytes.isEmpty else { throw BlobError(.torn, "claim: it ends at \(offset)") }
+      guard !bytes.isEmpty else { throw BlobError(.incomplete, "claim: the file ends at \(offset)") }
       try copy.write(bytes, at: offset)
       offset += Int64(bytes.count)
     }
   }
 
-  package func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobDone<Void>) {
+  package func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobCompletion<Void>) {
     let isMoved = Disk.rename(path(key), path(other)) == 0
     done(isMoved ? .success(()) : .failure(.last("move")))
   }
 
-  package func delete(_ key: BlobKey, _ done: @escaping BlobDone<Void>) {
+  package func delete(_ key: BlobKey, _ done: @escaping BlobCompletion<Void>) {
     let isDeleted = remove(key) || errno == ENOENT
     done(isDeleted ? .success(()) : .failure(.last("delete")))
   }
 
-  /// - Returns: false with errno if it cannot be removed.
+  /// Deletes a blob.
+  /// - Returns: `false` with errno if that fails.
   @discardableResult
   func remove(_ key: BlobKey) -> Bool { Disk.unlink(path(key)) == 0 }
 
   package func list(
-    _ shelf: BlobShelf, _ page: @escaping @Sendable ([BlobKey]) -> Void, _ done: @escaping BlobDone<Void>
+    _ shelf: BlobCategory, _ page: @escaping @Sendable ([BlobKey]) -> Void,
+    _ done: @escaping BlobCompletion<Void>
   ) {
     var keys: [BlobKey] = []
     let error = Disk.forEachName(in: directory(shelf)) { name in
@@ -180,14 +184,14 @@ package final class DirectoryBlobs: LocalBlobs, BlobQuarantine {
     done(.success(()))
   }
 
-  // MARK: What nobody knows of
+  // MARK: Quarantine
 
-  package func setAside(_ key: BlobKey, at time: Timestamp, _ done: @escaping BlobDone<Void>) {
-    let place = SetAside(in: directory(of: key)).put(key.description, at: time)
-    done(place != nil ? .success(()) : .failure(.last("set aside")))
+  package func moveToQuarantine(_ key: BlobKey, at time: Timestamp, _ done: @escaping BlobCompletion<Void>) {
+    let place = QuarantineDirectory(in: directory(of: key)).move(key.description, at: time)
+    done(place != nil ? .success(()) : .failure(.last("quarantine")))
   }
 
-  package func removeSetAside(at now: Timestamp, _ done: @escaping BlobDone<Int>) {
-    done(.success([bodies, files].reduce(0) { $0 + SetAside(in: $1).removeOld(at: now) }))
+  package func removeExpired(at now: Timestamp, _ done: @escaping BlobCompletion<Int>) {
+    done(.success([bodies, files].reduce(0) { $0 + QuarantineDirectory(in: $1).removeExpired(at: now) }))
   }
 }

@@ -2,9 +2,9 @@ internal import EventLoop
 internal import CLinux
 internal import Glibc
 
-/// Small files that must be whole or as they were before.
+/// Small files that are replaced atomically.
 package enum DurableFile {
-  /// Writes a file that only its owner may read, in place of what was there; false where that cannot be.
+  /// Replaces a file that only its owner may read; `false` on failure. After a crash the file has the old or the new content.
   package static func write(_ bytes: [UInt8], to path: String) -> Bool {
     let temporary = path + ".new"
     let descriptor = Disk.open(temporary, O_WRONLY | O_CREAT | O_TRUNC)

@@ -1,28 +1,28 @@
 internal import Synchronization
 package import TransferModel
 
-/// Reads a body that `BlockCipher` has encrypted, block by block. The last block stays in clear: libcurl reads it in small pieces.
+/// A reader of a body that `BlockCipher` has encrypted. The last block stays decrypted, because libcurl reads it in small pieces.
 package final class EncryptedBlob: BlobReader {
   private struct Block {
     var number = -1
-    /// nil: it cannot be read, or was changed.
+    /// The decrypted bytes; `nil` if the block cannot be read or was changed.
     var bytes: [UInt8]?
   }
 
   private let source: any BlobReader
   private let cipher: BlockCipher
-  /// Bytes in clear.
+  /// The size of the decrypted body in bytes.
   private let size: Int64
   private let last = Mutex(Block())
 
-  /// Decrypts the body of a request, which `source` reads as it is stored.
+  /// Decrypts the body of a request, which `source` reads in encrypted form.
   package init(_ source: any BlobReader, _ body: SpooledBody) {
     self.source = source
     cipher = BlockCipher(key: body.key)
     size = body.size
   }
 
-  /// Fills the buffer from `offset` on, up to the end of a block, as far as that is in memory.
+  /// Fills the buffer from `offset` on, up to the end of a block, if the block is in memory.
   package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int> {
     guard offset < size else { return .end }
     let number = Self.number(of: offset)
@@ -36,7 +36,7 @@ package final class EncryptedBlob: BlobReader {
   }
 
   /// Fetches all blocks that contain some of the bytes, and decrypts the first.
-  package func fetch(at offset: Int64, count: Int, _ done: @escaping BlobDone<Void>) {
+  package func fetch(at offset: Int64, count: Int, _ done: @escaping BlobCompletion<Void>) {
     guard offset < size else { return done(.success(())) }
     let (first, end) = (Self.number(of: offset), Self.number(of: min(size, offset + Int64(count)) - 1))
     source.fetch(at: place(first), count: (end - first + 1) * BlockCipher.storedSize) { [self] fetched in
@@ -48,14 +48,14 @@ package final class EncryptedBlob: BlobReader {
 
   private func decrypt(_ number: Int) -> Result<Void, BlobError> {
     let canBeRead = last.withLock { last in
-      // The bytes may be different after another fetch.
+      // Another fetch may return different bytes, so a failed block is decrypted again.
       if last.bytes == nil { last = Block() }
       return !keep(number, in: &last) || last.bytes != nil
     }
-    return canBeRead ? .success(()) : .failure(BlobError(.torn, "read: block \(number) was changed"))
+    return canBeRead ? .success(()) : .failure(BlobError(.incomplete, "read: block \(number) was changed"))
   }
 
-  /// Decrypts a block and keeps it in clear; false if the stored block is not in memory.
+  /// Decrypts a block and keeps the result; `false` if the stored block is not in memory.
   private func keep(_ number: Int, in last: inout Block) -> Bool {
     guard last.number != number else { return true }
     var stored: [UInt8] = []
@@ -76,7 +76,7 @@ package final class EncryptedBlob: BlobReader {
   private static func number(of offset: Int64) -> Int { Int(offset) / BlockCipher.blockSize }
   private func place(_ number: Int) -> Int64 { Int64(number * BlockCipher.storedSize) }
 
-  /// Bytes of a block as it is stored.
+  /// Returns the size of an encrypted block in bytes.
   private func storedCount(_ number: Int) -> Int {
     let rest = size - Int64(number * BlockCipher.blockSize)
     return Int(min(rest, Int64(BlockCipher.blockSize))) + BlockCipher.storedSize - BlockCipher.blockSize

@@ -4,28 +4,28 @@ internal import Glibc
 internal import Synchronization
 internal import TransferModel
 
-/// A draft that is an open file: in a directory, or in memory.
+/// A draft that is an open file, in a directory or in memory.
 final class FileDraft: BlobDraft {
-  enum Place {
+  enum Destination {
     case directory(DirectoryBlobs)
     case memory(SessionBlobs)
   }
-  private enum Fate {
-    /// `committingOrDiscarded`: discarded if the commit in flight fails.
+  private enum CommitState {
+    /// `committingOrDiscarded`: the draft is discarded if the commit in flight fails.
     case open, committing, committingOrDiscarded, discarded
   }
-  /// Bytes after which the disk is started, so that the wait at the end is short.
+  /// The number of bytes after which writeback starts, so that the final sync is short.
   private static let writebackStep: Int64 = 16 * 1024 * 1024
 
   private let key: BlobKey
-  private let place: Place
+  private let place: Destination
   private let descriptor: Int32
-  /// Of a file that was there already, and has been looked at.
+  /// The checked size of an adopted file.
   private let knownSize: Int64?
-  private let fate = Mutex(Fate.open)
+  private let commitState = Mutex(CommitState.open)
 
-  /// Takes over `descriptor`.
-  init(_ key: BlobKey, in place: Place, _ descriptor: Int32, knownSize: Int64? = nil) {
+  /// Owns `descriptor` from now on.
+  init(_ key: BlobKey, in place: Destination, _ descriptor: Int32, knownSize: Int64? = nil) {
     self.key = key
     self.place = place
     self.descriptor = descriptor
@@ -34,7 +34,7 @@ final class FileDraft: BlobDraft {
 
   deinit { Disk.close(descriptor) }
 
-  func write(_ bytes: [UInt8], at offset: Int64, _ done: @escaping BlobDone<Void>) {
+  func write(_ bytes: [UInt8], at offset: Int64, _ done: @escaping BlobCompletion<Void>) {
     done(Result { () throws(BlobError) in try write(bytes, at: offset) })
   }
 
@@ -67,18 +67,18 @@ final class FileDraft: BlobDraft {
     return descriptor >= 0 ? FileReader(descriptor: descriptor) : nil
   }
 
-  func commit(as key: BlobKey, size: Int64, sha256: String, _ done: @escaping BlobDone<Void>) {
+  func commit(as key: BlobKey, size: Int64, sha256: String, _ done: @escaping BlobCompletion<Void>) {
     done(Result { () throws(BlobError) in try commit(as: key, size: size) })
   }
 
   private func commit(as key: BlobKey, size: Int64) throws(BlobError) {
     guard let found = knownSize ?? Disk.size(of: descriptor) else { throw .last("finish") }
     guard found == size else {
-      throw BlobError(.torn, "finish: \(found) bytes are there in place of \(size)")
+      throw BlobError(.incomplete, "finish: the file has \(found) bytes, not \(size)")
     }
-    let isDiscarded = fate.withLock { fate in
-      if fate == .open { fate = .committing }
-      return fate == .discarded
+    let isDiscarded = commitState.withLock { commitState in
+      if commitState == .open { commitState = .committing }
+      return commitState == .discarded
     }
     if isDiscarded { throw .cancelled }
     do throws(BlobError) {
@@ -87,20 +87,20 @@ final class FileDraft: BlobDraft {
       case .memory(let session): try session.rename(self.key, to: key, "finish")
       }
     } catch {
-      let isDiscarded = fate.withLock { fate in
-        defer { fate = fate == .committing ? .open : .discarded }
-        return fate == .committingOrDiscarded
+      let isDiscarded = commitState.withLock { commitState in
+        defer { commitState = commitState == .committing ? .open : .discarded }
+        return commitState == .committingOrDiscarded
       }
       if isDiscarded { remove() }
       throw error
     }
   }
 
-  /// A commit in flight continues. Afterwards the draft's key may belong to another draft.
+  /// Discards the draft. A commit in flight continues. Afterwards the draft's key may belong to another draft.
   func discard(_ done: @escaping @Sendable () -> Void) {
-    let mustRemove = fate.withLock { fate in
-      let wasOpen = fate == .open
-      fate = wasOpen ? .discarded : fate == .committing ? .committingOrDiscarded : fate
+    let mustRemove = commitState.withLock { commitState in
+      let wasOpen = commitState == .open
+      commitState = wasOpen ? .discarded : commitState == .committing ? .committingOrDiscarded : commitState
       return wasOpen
     }
     if mustRemove { remove() }

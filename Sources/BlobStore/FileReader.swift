@@ -6,18 +6,18 @@ internal import Synchronization
 /// A reader of an open file. Its memory is the kernel's page cache.
 final class FileReader: BlobReader {
   private let descriptor: Int32
-  /// The offset at which the last fetch failed; -1 if it did not. The page cache never has such bytes: without this, they would be
-  /// fetched for ever.
+  /// The offset at which the last fetch failed; -1 after a success. The page cache never contains such bytes, so without this offset the
+  /// caller would fetch them forever.
   private let failedOffset = Atomic<Int64>(-1)
   private let window = Mutex(Window())
 
-  /// The bytes of a second fetch at the same offset: under memory pressure, the page cache evicts the bytes of a fetch before they are read.
+  /// The bytes of a second fetch at the same offset. Under memory pressure, the page cache may evict fetched bytes before they are read.
   private struct Window {
-    /// Of the last fetch.
+    /// The offset of the last fetch.
     var offset: Int64 = -1
     var bytes: [UInt8] = []
 
-    /// Frees the bytes when the last one is read.
+    /// Reads from the window, and frees its bytes when the last one is read.
     mutating func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int> {
       guard offset >= self.offset, offset < self.offset + Int64(bytes.count) else { return .notCached }
       let found = bytes[Int(offset - self.offset)...].prefix(buffer.count)
@@ -28,7 +28,7 @@ final class FileReader: BlobReader {
     }
   }
 
-  /// Takes over `descriptor`.
+  /// Owns `descriptor` from now on.
   init(descriptor: Int32) { self.descriptor = descriptor }
 
   deinit { Disk.close(descriptor) }
@@ -45,7 +45,7 @@ final class FileReader: BlobReader {
     return window.withLock { $0.read(at: offset, into: buffer) }
   }
 
-  func fetch(at offset: Int64, count: Int, _ done: @escaping BlobDone<Void>) {
+  func fetch(at offset: Int64, count: Int, _ done: @escaping BlobCompletion<Void>) {
     let result = Result { () throws(BlobError) in try bytes(at: offset, maximum: count) }
     switch result {
     case .success(let bytes):
@@ -58,10 +58,10 @@ final class FileReader: BlobReader {
     done(result.map { _ in })
   }
 
-  /// No effect: a fetch has completed when its call returns.
+  /// Does nothing, because a fetch has completed when its call returns.
   func cancel() {}
 
-  /// At most `maximum` bytes from `offset` on, and none at the end; waits for the disk.
+  /// Returns at most `maximum` bytes from `offset` on, and none at the end. Waits for the disk.
   func bytes(at offset: Int64, maximum: Int) throws(BlobError) -> [UInt8] {
     var count = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, initialized in

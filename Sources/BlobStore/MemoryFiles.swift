@@ -4,13 +4,12 @@ internal import Glibc
 internal import Synchronization
 package import TransferModel
 
-/// The bodies of ephemeral sessions: files in memory, in place of those in a directory, with a limit on the sum of all that such sessions
-/// have.
+/// The bodies of ephemeral sessions: files in memory instead of a directory, with one limit for all such sessions.
 ///
-/// What has a name here is kept open; its last name gone, the kernel gives the memory back once no reader has it.
+/// A named file stays open here. After its last name is removed, the kernel frees the memory when the last reader closes it.
 package final class MemoryFiles: Sendable {
   private struct File {
-    /// -1 if the bytes are elsewhere and are only counted here.
+    /// The file's descriptor; -1 if the bytes are stored elsewhere and only counted here.
     var descriptor: Int32
     var size: Int64
     var isInRow = false
@@ -22,14 +21,14 @@ package final class MemoryFiles: Sendable {
     var usedInRows: Int64 = 0
   }
 
-  /// Bytes of rows, bodies excluded, that do not count.
+  /// The number of bytes of rows, without bodies, that do not count.
   static let freeRows: Int64 = 4 << 20
 
-  /// Bytes of all of them together.
+  /// The limit in bytes for all sessions together.
   package let capacity: Int64
   private let state = Mutex(State())
 
-  /// Bytes of the rows of ephemeral sessions, including bodies in rows.
+  /// The bytes of the rows of ephemeral sessions, including bodies in rows.
   private let rows: @Sendable () -> Int64
 
   package init(capacity: Int64, rows: @escaping @Sendable () -> Int64 = { 0 }) {
@@ -45,15 +44,16 @@ package final class MemoryFiles: Sendable {
 
   package var used: Int64 { state.withLock { used($0) } }
 
-  /// - Parameter rows: more bytes in rows.
+  /// Returns the counted bytes.
+  /// - Parameter rows: additional bytes in rows.
   private func used(_ state: State, adding rows: Int64 = 0) -> Int64 {
     state.used + max(0, self.rows() + rows - state.usedInRows - Self.freeRows)
   }
 
-  /// Bytes that a new task's rows take, about: its own, and those of its first events.
+  /// The approximate size in bytes of a new task's row and first events.
   package static let rowSize: Int64 = 4096
 
-  /// Bytes to reserve for a value of that size: all beyond what `rowSize` allows for.
+  /// Returns the bytes to reserve for a value of that size: all that `rowSize` does not cover.
   package static func bytesToReserve(forValueOf size: Int) -> Int { max(0, size - Int(rowSize)) }
 
   package func hasRoom(for size: Int) -> Bool {
@@ -65,7 +65,7 @@ package final class MemoryFiles: Sendable {
     state.withLock { used($0, adding: size) <= capacity }
   }
 
-  /// Reserves room for data that is stored in a row; false if there is not enough.
+  /// Reserves room for data that is stored in a row; `false` if there is not enough.
   package func reserve(_ size: Int64, as name: String, of session: SessionID) -> Bool {
     state.withLock { state in
       guard used(state) + size <= capacity else { return false }
@@ -77,9 +77,9 @@ package final class MemoryFiles: Sendable {
     }
   }
 
-  /// Counts memory that a session takes elsewhere, in place of what is counted under that name.
-  /// - Parameter mustFit: whether more than before is refused if there is not enough room.
-  /// - Returns: false if it was refused.
+  /// Replaces the count of a session's memory elsewhere under that name.
+  /// - Parameter mustFit: whether growth beyond the capacity is refused.
+  /// - Returns: `false` if the growth was refused.
   @discardableResult
   package func count(_ size: Int64, as name: String, of session: SessionID, mustFit: Bool) -> Bool {
     state.withLock { state in
@@ -95,12 +95,12 @@ package final class MemoryFiles: Sendable {
     }
   }
 
-  /// Gives room back.
+  /// Releases a reservation.
   package func release(_ name: String, of session: SessionID) { remove(name, of: session) }
 
-  /// Makes an empty file of that name; -1 with errno where that cannot be. The caller closes what it gets.
+  /// Creates an empty file of that name. The caller must close the returned descriptor; -1 with errno on failure.
   func create(_ name: String, of session: SessionID) -> Int32 {
-    let descriptor = Descriptors.yielding(clinux_memory_file("ferry-body"))
+    let descriptor = Descriptors.rejectingReserved(clinux_memory_file("ferry-body"))
     guard descriptor >= 0 else { return -1 }
     state.withLock { state in
       Self.remove(name, session, &state)
@@ -109,7 +109,7 @@ package final class MemoryFiles: Sendable {
     return fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
   }
 
-  /// A descriptor of the caller's own; -1 where there is no such file.
+  /// Returns a descriptor that the caller must close; -1 if there is no such file.
   func open(_ name: String, of session: SessionID) -> Int32 {
     state.withLock { state in
       guard let file = state.files[session]?[name], file.descriptor >= 0 else {
@@ -120,7 +120,7 @@ package final class MemoryFiles: Sendable {
     }
   }
 
-  /// Takes room for a file's growth; false where there is not enough, or no such file any more.
+  /// Reserves room for a file's growth; `false` if there is not enough, or the file no longer exists.
   func grow(_ name: String, of session: SessionID, by count: Int64) -> Bool {
     state.withLock { state in
       guard var file = state.files[session]?[name], used(state) + count <= capacity else { return false }
@@ -131,7 +131,7 @@ package final class MemoryFiles: Sendable {
     }
   }
 
-  /// Cuts a file; false with errno where that cannot be.
+  /// Truncates a file; `false` with errno on failure.
   func truncate(_ name: String, of session: SessionID, to size: Int64) -> Bool {
     state.withLock { state in
       guard var file = state.files[session]?[name], file.descriptor >= 0,
@@ -144,7 +144,7 @@ package final class MemoryFiles: Sendable {
     }
   }
 
-  /// A second name for the same bytes, which count twice; false where there is no such file, or not enough room.
+  /// Gives the same bytes a second name, and counts them twice; `false` if there is no such file, or not enough room.
   func alias(_ name: String, as other: String, of session: SessionID) -> Bool {
     state.withLock { state in
       guard let file = state.files[session]?[name], file.descriptor >= 0 else {
@@ -164,7 +164,7 @@ package final class MemoryFiles: Sendable {
     }
   }
 
-  /// False where there is no such file.
+  /// Renames a file; `false` if there is no such file.
   @discardableResult
   func rename(_ name: String, to new: String, of session: SessionID) -> Bool {
     state.withLock { state in
@@ -187,8 +187,8 @@ package final class MemoryFiles: Sendable {
     state.withLock { $0.files[session].map { Array($0.keys) } ?? [] }
   }
 
-  /// Drops all that a session has. It is gone at once; the pool gives the memory back, which may take a while.
-  package func wipe(_ session: SessionID, on pool: WorkerPool) {
+  /// Deletes all files of a session. Their names are gone at once; the pool frees the memory later.
+  package func removeAll(_ session: SessionID, on pool: ThreadPool) {
     let files = state.withLock { state in
       let files = state.files.removeValue(forKey: session) ?? [:]
       state.used -= files.values.reduce(0) { $0 + $1.size }

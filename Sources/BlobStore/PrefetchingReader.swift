@@ -1,31 +1,31 @@
 package import EventLoop
 internal import Synchronization
 
-/// A reader for a user that cannot wait for a fetch: bytes that are not in memory are fetched on a thread of a pool, one fetch at a time, and
-/// the user is called back.
+/// A reader for a user that cannot wait for a fetch. A thread of a pool fetches bytes that are not in memory, one fetch at a time, and
+/// then calls the user back.
 package final class PrefetchingReader: Sendable {
   private struct State {
     var isFetching = false
     var isClosed = false
-    /// Called when the fetch in flight completes.
+    /// The callback that runs when the fetch in flight completes.
     var ready: (@Sendable () -> Void)?
   }
-  /// Bytes per fetch.
+  /// The number of bytes per fetch.
   private static let fetched: Int64 = 1 << 20
 
   private let reader: any BlobReader
-  private let pool: WorkerPool
+  private let pool: ThreadPool
   private let state = Mutex(State())
 
-  package init(_ reader: any BlobReader, on pool: WorkerPool) {
+  package init(_ reader: any BlobReader, on pool: ThreadPool) {
     self.reader = reader
     self.pool = pool
   }
 
-  /// Fills the buffer from `offset` on, as far as the bytes are in memory; `failed` once the reader is closed.
+  /// Fills the buffer from `offset` on with bytes that are in memory; `failed` after `close`.
   /// - Parameters:
-  ///   - end: no bytes are fetched from here on.
-  ///   - ready: called from any thread, if the result is `notCached`, when it is time to read again. It replaces the callback of an earlier call.
+  ///   - end: the offset at which fetches end.
+  ///   - ready: called from any thread after a result of `notCached`, when the caller should read again. It replaces an earlier callback.
   package func read(
     at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, upTo end: Int64,
     _ ready: (@Sendable () -> Void)?
@@ -36,7 +36,7 @@ package final class PrefetchingReader: Sendable {
     return outcome
   }
 
-  /// At most `maximum` bytes from `offset` on.
+  /// Returns at most `maximum` bytes from `offset` on.
   package func read(
     at offset: Int64, maximum: Int, upTo end: Int64, _ ready: (@Sendable () -> Void)?
   ) -> BlobRead<[UInt8]> {
@@ -46,13 +46,13 @@ package final class PrefetchingReader: Sendable {
     return outcome
   }
 
-  /// Cancels the fetch in flight and drops its callback; no fetch starts afterwards.
+  /// Cancels the fetch in flight and discards its callback. No fetch starts afterwards.
   package func close() {
     state.withLock { state in (state.isClosed, state.ready) = (true, nil) }
     reader.cancel()
   }
 
-  /// Whether a fetch is in flight; nil if the reader can be read.
+  /// Whether a fetch is in flight; `nil` if the reader can be read. A closed reader returns `false`.
   private func pending(_ ready: (@Sendable () -> Void)?) -> Bool? {
     state.withLock { state in
       guard !state.isClosed else { return false }
@@ -73,7 +73,7 @@ package final class PrefetchingReader: Sendable {
         }
         ready?()
       }
-      // `close` may have come before the fetch was in flight.
+      // `close` may have run before the fetch was in flight.
       if state.withLock({ $0.isClosed && $0.isFetching }) { reader.cancel() }
     }
   }

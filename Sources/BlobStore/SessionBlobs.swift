@@ -3,8 +3,8 @@ internal import EventLoop
 internal import Glibc
 package import TransferModel
 
-/// The blobs of one ephemeral session: files in memory, which leave nothing on a disk.
-package final class SessionBlobs: BlobStore, BlobRoom {
+/// The blobs of one ephemeral session: files in memory, which write nothing to disk.
+package final class SessionBlobs: BlobStore, MemoryQuota {
   private let files: MemoryFiles
   private let session: SessionID
 
@@ -14,15 +14,15 @@ package final class SessionBlobs: BlobStore, BlobRoom {
   }
 
   package var isDurable: Bool { false }
-  package var room: (any BlobRoom)? { self }
+  package var memoryQuota: (any MemoryQuota)? { self }
 
-  package func create(_ key: BlobKey, _ done: @escaping BlobDone<any BlobDraft>) {
+  package func create(_ key: BlobKey, _ done: @escaping BlobCompletion<any BlobDraft>) {
     let descriptor = files.create(key.description, of: session)
     guard descriptor >= 0 else { return done(.failure(.last("open"))) }
     done(.success(FileDraft(key, in: .memory(self), descriptor)))
   }
 
-  package func reopen(_ key: BlobKey, at offset: Int64, _ done: @escaping BlobDone<any BlobDraft>) {
+  package func reopen(_ key: BlobKey, at offset: Int64, _ done: @escaping BlobCompletion<any BlobDraft>) {
     done(
       Result { () throws(BlobError) in
         let draft = FileDraft(key, in: .memory(self), try descriptor(of: key))
@@ -31,7 +31,7 @@ package final class SessionBlobs: BlobStore, BlobRoom {
       })
   }
 
-  package func open(_ key: BlobKey, _ done: @escaping BlobDone<any BlobReader>) {
+  package func open(_ key: BlobKey, _ done: @escaping BlobCompletion<any BlobReader>) {
     done(Result { () throws(BlobError) in FileReader(descriptor: try descriptor(of: key)) })
   }
 
@@ -41,28 +41,28 @@ package final class SessionBlobs: BlobStore, BlobRoom {
     return descriptor
   }
 
-  package func size(of key: BlobKey, _ done: @escaping BlobDone<Int64>) {
+  package func size(of key: BlobKey, _ done: @escaping BlobCompletion<Int64>) {
     done(size(of: key).map { .success($0) } ?? .failure(BlobError("size", ENOENT)))
   }
 
   private func size(of key: BlobKey) -> Int64? { files.size(key.description, of: session) }
 
-  package func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobDone<Void>) {
+  package func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobCompletion<Void>) {
     let isDone = files.alias(key.description, as: other.description, of: session)
     done(isDone ? .success(()) : .failure(.last("link")))
   }
 
-  package func take(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobDone<Void>) {
+  package func claim(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobCompletion<Void>) {
     done(
       Result { () throws(BlobError) in
-        if let refusal = key.refusal(to: draft) { throw refusal }
+        if let refusal = key.claimError(to: draft) { throw refusal }
         let found = self.size(of: key)
         guard let found, found < size else { return try rename(key, to: draft, "claim") }
-        throw BlobError(.torn, "claim: \(found) bytes are there in place of \(size)")
+        throw BlobError(.incomplete, "claim: the file has \(found) bytes, not \(size)")
       })
   }
 
-  package func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobDone<Void>) {
+  package func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobCompletion<Void>) {
     done(Result { () throws(BlobError) in try rename(key, to: other, "move") })
   }
 
@@ -72,7 +72,7 @@ package final class SessionBlobs: BlobStore, BlobRoom {
     }
   }
 
-  package func delete(_ key: BlobKey, _ done: @escaping BlobDone<Void>) {
+  package func delete(_ key: BlobKey, _ done: @escaping BlobCompletion<Void>) {
     remove(key)
     done(.success(()))
   }
@@ -80,7 +80,8 @@ package final class SessionBlobs: BlobStore, BlobRoom {
   func remove(_ key: BlobKey) { files.remove(key.description, of: session) }
 
   package func list(
-    _ shelf: BlobShelf, _ page: @escaping @Sendable ([BlobKey]) -> Void, _ done: @escaping BlobDone<Void>
+    _ shelf: BlobCategory, _ page: @escaping @Sendable ([BlobKey]) -> Void,
+    _ done: @escaping BlobCompletion<Void>
   ) {
     page(files.names(of: session).compactMap { BlobKey($0) }.filter { ($0.task != nil) == (shelf == .tasks) })
     done(.success(()))

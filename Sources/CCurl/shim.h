@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-// curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic: Swift cannot import them.
-// One inline function per argument shape; the Swift side picks the shape from the option's type.
+// curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic, so Swift cannot import them. There is
+// an inline function for each type of argument. Swift selects it by the option's type.
 static inline CURLcode ccurl_easy_setopt_long(CURL *_Nonnull h, CURLoption o, long v) {
   return curl_easy_setopt(h, o, v);
 }
@@ -57,7 +57,7 @@ static inline CURLcode ccurl_easy_getinfo_off_t(CURL *_Nonnull h, CURLINFO i, cu
 static inline CURLcode ccurl_easy_getinfo_string(CURL *_Nonnull h, CURLINFO i, const char *_Nullable *_Nonnull v) {
   return curl_easy_getinfo(h, i, v);
 }
-// The connection's SSL *, while it has one and OpenSSL made it.
+// Returns the connection's SSL *, or NULL without a TLS connection or with another library than OpenSSL.
 static inline const void *_Nullable ccurl_easy_get_tls_session(CURL *_Nonnull h) {
   struct curl_tlssessioninfo *info = NULL;
   if (curl_easy_getinfo(h, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || !info) return NULL;
@@ -76,7 +76,7 @@ static inline CURLMcode ccurl_multi_setopt_timer(CURLM *_Nonnull m, curl_multi_t
   return curl_multi_setopt(m, CURLMOPT_TIMERFUNCTION, f);
 }
 
-// TLS sessions of one multi handle's transfers, for their use alone.
+// Creates a share for the TLS sessions of one multi handle.
 static inline CURLSH *_Nullable ccurl_share_init(void) {
   CURLSH *share = curl_share_init();
   if (share) curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
@@ -88,14 +88,14 @@ static inline const char *_Nullable ccurl_ca_file(void) {
   return data->age >= CURLVERSION_SEVENTH ? data->cainfo : NULL;
 }
 
-// Macros with casts are not imported.
+// Swift does not import macros with casts.
 static const long ccurl_auth_ntlm = (long)CURLAUTH_NTLM;
 static const long ccurl_auth_basic = (long)CURLAUTH_BASIC;
 static const size_t ccurl_writefunc_pause = CURL_WRITEFUNC_PAUSE;
 static const size_t ccurl_readfunc_pause = CURL_READFUNC_PAUSE;
 static const size_t ccurl_readfunc_abort = CURL_READFUNC_ABORT;
 
-// OpenSSL's atexit handler races handles that still live; cleaning up is ours.
+// OpenSSL's atexit handler would free data while handles are still in use, so Ferry disables it.
 extern int OPENSSL_init_crypto(uint64_t options, const void *_Nullable settings);
 static inline void ccurl_global_init(void) {
   OPENSSL_init_crypto(0x00080000L /* OPENSSL_INIT_NO_ATEXIT */, NULL);

@@ -1,7 +1,7 @@
 #ifndef CGSSAPI_SHIM_H
 #define CGSSAPI_SHIM_H
-// A token for one request, as HTTP's Negotiate scheme wants it (RFC 4559). The object identifiers are macros and
-// globals that Swift cannot name, so the few calls are here.
+// Creates the token of one request for HTTP's Negotiate scheme (RFC 4559). The object identifiers are macros
+// and globals that Swift cannot use, so the calls are in C.
 #include <gssapi/gssapi.h>
 #include <gssapi/gssapi_ext.h>
 #include <gssapi/gssapi_krb5.h>
@@ -19,8 +19,8 @@ static inline void cgss_explain(OM_uint32 major, OM_uint32 minor, char *problem,
 }
 
 // - service: `HTTP@host`.
-// - user, password: NULL: the ticket or keytab of the process.
-// Returns the token, to be freed, and its size; NULL with words in `problem`.
+// - user, password: If NULL, the ticket or keytab of the process is used.
+// Returns the token, which the caller frees, and its size. On failure, NULL with a message in `problem`.
 static inline unsigned char *_Nullable cgss_token(
   const char *_Nonnull service, const char *_Nullable user, const char *_Nullable password, size_t *_Nonnull count,
   char *_Nonnull problem, size_t problem_size) {

@@ -14,7 +14,8 @@ typedef struct entry {
   size_t size;
 } entry;
 
-// Certificates by their subjects: a parsed one takes several times the room, and most are never looked up. Immutable.
+// Unparsed certificates, sorted by subject. A parsed certificate needs several times the memory, and most
+// certificates are never used. Immutable.
 typedef struct table {
   atomic_int references;
   entry *entries;
@@ -22,13 +23,14 @@ typedef struct table {
   unsigned char *bytes;
 } table;
 
-// Owned by the lookup of its store, and freed with it.
+// The lookup of the store owns the roots and frees them.
 struct chandshake_roots {
   X509_STORE *store;
   table *tables[2];
 };
 
-// Counts are plain: policies, identities and handshakes stay on the thread of their multi handle.
+// Reference counts are not atomic, because policies, identities and handshakes stay on the thread of their
+// multi handle.
 struct chandshake_identity {
   int references;
   X509 *certificate;
@@ -51,15 +53,15 @@ struct chandshake {
   int references;
   void *easy;
   chandshake_policy *policy;
-  bool is_established;  // the connection's first handshake is over
-  bool has_waited;  // at its end
-  int alert;  // the last that the peer sent
+  bool is_established;  // the first handshake of the connection is over
+  bool has_waited;  // has been paused at its end
+  int alert;  // the last alert from the peer
   chandshake_request request;
   chandshake_question question;
-  int decision;  // 0: none yet
+  int decision;  // 0: pending
   int verify_error;
   bool has_accepted;
-  uint8_t accepted[32];  // the chain's digest
+  uint8_t accepted[32];  // the digest of the accepted chain
   STACK_OF(X509) *chain;
   STACK_OF(X509_NAME) *issuers;
   chandshake_identity *identity;

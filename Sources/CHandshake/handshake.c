@@ -17,10 +17,12 @@ __attribute__((constructor)) static void make_slot(void) {
 
 static chandshake *of(const SSL *ssl) { return SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), slot); }
 
-// Holds the handshake until the decision is there. False where it cannot be held: nobody will decide then.
+// Pauses the handshake until the decision. Returns false if it cannot be paused, so that there will be no
+// decision.
 //
-// Only a connection's first one can: libcurl fails a transfer whose reads or writes are held, and the connection may be
-// another transfer's by then. So nobody is asked in a renegotiation, or in an authentication after the handshake.
+// Only the first handshake of a connection can be paused. Later, libcurl would fail a transfer whose reads or writes
+// are paused, and the connection may belong to another transfer. Renegotiation and post-handshake authentication
+// therefore cause no decision.
 static bool hold(chandshake *handshake, chandshake_question question) {
   if (!ASYNC_get_current_job()) return false;
   handshake->question = question;
@@ -37,12 +39,14 @@ static bool hold(chandshake *handshake, chandshake_question question) {
   return true;
 }
 
-// All that the peers say in it was said, and it is not over yet: a job that pauses later would be gone on with by a write.
+// Returns whether the peers have said everything although the handshake is not over. A job that pauses later
+// would be continued by a write.
 static bool is_at_end(const SSL *ssl) {
   return SSL_get_state(ssl) == (SSL_version(ssl) >= TLS1_3_VERSION ? TLS_ST_CW_FINISHED : TLS_ST_CR_FINISHED);
 }
 
-// A server that is done with the client's certificate ends the handshake; in TLS 1.3 that was over before, but tickets come then.
+// Returns whether the server has accepted the client certificate. Up to TLS 1.2, the server then ends the
+// handshake. In TLS 1.3 the handshake is already over, but session tickets follow.
 static bool lets_in(const SSL *ssl, int where) {
   if (SSL_version(ssl) < TLS1_3_VERSION) return where & SSL_CB_HANDSHAKE_DONE;
   return where == SSL_CB_CONNECT_LOOP && SSL_get_state(ssl) == TLS_ST_CR_SESSION_TICKET;
@@ -50,7 +54,7 @@ static bool lets_in(const SSL *ssl, int where) {
 
 static void note(const SSL *ssl, int where, int value) {
   chandshake *handshake = of(ssl);
-  if (lets_in(ssl, where)) chandshake_let_in(handshake);
+  if (lets_in(ssl, where)) chandshake_note_response(handshake);
   if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT) handshake->alert = value & 0xff;
   if (where & SSL_CB_HANDSHAKE_DONE) handshake->is_established = true;
   if (where != SSL_CB_CONNECT_LOOP || handshake->is_established || handshake->has_waited) return;
@@ -60,7 +64,7 @@ static void note(const SSL *ssl, int where, int value) {
 }
 
 static bool names_host(const char *host, X509 *leaf) {
-  // As RFC 9525 has it: no names in the subject, and a wildcard is a whole label.
+  // RFC 9525: names in the subject do not count, and a wildcard is a whole label.
   unsigned flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
   ASN1_OCTET_STRING *address = a2i_IPADDRESS(host);
   if (!address) return X509_check_host(leaf, host, 0, flags, NULL) == 1;
@@ -76,13 +80,14 @@ static bool has_pin(const chandshake_policy *policy, X509 *certificate) {
   return false;
 }
 
-// The chain's own signatures and dates, the host's name, the session's pins: 0 or the first fault.
+// Checks the signatures and dates of the chain, the host name, and the session's pins. Returns 0 or the first
+// error.
 static int evaluate(const chandshake_policy *policy, SSL *ssl, X509_STORE_CTX *context) {
   if (X509_verify_cert(context) != 1) {
     int error = X509_STORE_CTX_get_error(context);
     return error ? error : X509_V_ERR_UNSPECIFIED;
   }
-  // The name as it was sent: an international one in its ASCII form. Addresses are not sent.
+  // The name as sent, in its ASCII form. IP addresses are not sent.
   const char *name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
   if (!names_host(name ? name : policy->host, X509_STORE_CTX_get0_cert(context))) return X509_V_ERR_HOSTNAME_MISMATCH;
   if (!policy->pin_count) return X509_V_OK;
@@ -106,9 +111,9 @@ static int verify(X509_STORE_CTX *context, void *unused) {
     uint8_t digest[32];
     chandshake_chain_digest(handshake, digest);
     if (handshake->has_accepted && !memcmp(handshake->accepted, digest, sizeof digest)) {
-      error = X509_V_OK;  // the same peer once more, in a renegotiation
+      error = X509_V_OK;  // the same chain again, in a renegotiation
     } else if (!is_asked) {
-      // What the evaluation found.
+      // The result of the evaluation stands.
     } else if (!hold(handshake, chandshake_is_trust)) {
       error = X509_V_ERR_APPLICATION_VERIFICATION;
     } else if (handshake->decision == chandshake_accept) {
@@ -119,7 +124,7 @@ static int verify(X509_STORE_CTX *context, void *unused) {
       error = X509_V_ERR_APPLICATION_VERIFICATION;
     }
   }
-  // libcurl looks at the result once more after the handshake.
+  // libcurl reads the result again after the handshake.
   X509_STORE_CTX_set_error(context, error);
   return error == X509_V_OK;
 }
@@ -138,7 +143,7 @@ static int choose_certificate(SSL *ssl, X509 **certificate, EVP_PKEY **key) {
     if (handshake->decision == chandshake_accept) identity = handshake->identity;
   }
   if (!identity) return 0;
-  // Chains belong to a kind of key: the certificate names the kind, and an earlier chain of that kind goes.
+  // OpenSSL stores a chain for each type of key. This call replaces an earlier chain of the same type.
   if (SSL_use_cert_and_key(ssl, identity->certificate, identity->key, identity->above, 1) != 1) ERR_clear_error();
   X509_up_ref(*certificate = identity->certificate);
   EVP_PKEY_up_ref(*key = identity->key);
@@ -183,7 +188,7 @@ chandshake *chandshake_of_context(const void *context) {
 
 int chandshake_alert(const chandshake *handshake) { return handshake->alert; }
 chandshake_request chandshake_get_request(const chandshake *handshake) { return handshake->request; }
-void chandshake_let_in(chandshake *handshake) { handshake->request = chandshake_has_no_request; }
+void chandshake_note_response(chandshake *handshake) { handshake->request = chandshake_has_no_request; }
 
 void chandshake_retain(chandshake *handshake) { handshake->references++; }
 
@@ -196,7 +201,7 @@ void chandshake_release(chandshake *handshake) {
   free(handshake);
 }
 
-chandshake *chandshake_take(chandshake_queue *queue) {
+chandshake *chandshake_dequeue(chandshake_queue *queue) {
   chandshake *handshake = queue->first;
   if (!handshake) return NULL;
   queue->first = handshake->next;

@@ -1,4 +1,4 @@
-// What handshakes are judged by, and what is seen of them.
+// Certificates, policies, and the description of a peer's chain.
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@ static void explain(char *problem, size_t size, const char *what) {
   ERR_clear_error();
 }
 
-// Keys under a passphrase cannot be used: nobody is there to be asked for it.
+// Keys with a passphrase are refused, because a service cannot ask for it.
 static int no_passphrase(char *buffer, int size, int writing, void *data) {
   (void)buffer, (void)size, (void)writing, (void)data;
   return -1;
@@ -33,7 +33,7 @@ static bool names_certificate(const char *name) {
   return !strcmp(name, PEM_STRING_X509) || !strcmp(name, PEM_STRING_X509_OLD) || !strcmp(name, PEM_STRING_X509_TRUSTED);
 }
 
-// A certificate, and nothing behind it in its block.
+// Returns the certificate of a block, or NULL if the block contains more than the certificate.
 static X509 *read_certificate(const char *name, const char *header, const unsigned char *bytes, long count) {
   if (*header || !names_certificate(name)) return NULL;
   bool is_auxiliary = !strcmp(name, PEM_STRING_X509_TRUSTED);
@@ -44,8 +44,8 @@ static X509 *read_certificate(const char *name, const char *header, const unsign
   return NULL;
 }
 
-// The text is shown and kept as it is: not one block of it may be anything else, wherever it stands (a key, for one).
-// NULL, and whether there was such a block.
+// Reads a text that contains certificates only. The text is stored and shown as it is, so another block, such
+// as a key, is an error. Returns NULL on failure, and sets `has_more` if there is another block.
 static STACK_OF(X509) *read_certificates(const char *pem, bool *has_more) {
   ERR_clear_error();
   BIO *input = BIO_new_mem_buf(pem, -1);
@@ -64,7 +64,7 @@ static STACK_OF(X509) *read_certificates(const char *pem, bool *has_more) {
     OPENSSL_clear_free(bytes, (size_t)count);
   }
   BIO_free(input);
-  // The end is "no start line"; anything else is a block that cannot be read.
+  // At the end of the text, the reason is "no start line". Any other reason is an unreadable block.
   is_good = is_good && sk_X509_num(certificates) > 0 && ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   if (is_good && sk_X509_num(certificates) != count_blocks(pem)) *has_more = true;
   if (is_good && !*has_more) {
@@ -119,7 +119,7 @@ static table *table_create(STACK_OF(X509) *certificates) {
   return table;
 }
 
-// The first entry that is not before the subject.
+// Returns the index of the first entry that is not before the subject.
 static size_t table_find(const table *table, unsigned long subject) {
   size_t low = 0, high = table->count;
   while (low < high) {
@@ -136,7 +136,7 @@ static void lookup_free(X509_LOOKUP *lookup) {
   free(roots);
 }
 
-// Adds the certificates with this subject to the store, where the next lookup finds them.
+// Adds the certificates with this subject to the store, so that the next lookup finds them.
 static int find_by_subject(X509_LOOKUP *lookup, X509_LOOKUP_TYPE type, const X509_NAME *name, X509_OBJECT *found) {
   if (type != X509_LU_X509) return 0;
   const chandshake_roots *roots = X509_LOOKUP_get_method_data(lookup);
@@ -151,7 +151,8 @@ static int find_by_subject(X509_LOOKUP *lookup, X509_LOOKUP_TYPE type, const X50
       if (!certificate) continue;
       if (!X509_NAME_cmp(X509_get_subject_name(certificate), name) &&
           X509_STORE_add_cert(X509_LOOKUP_get_store(lookup), certificate) && !is_found) {
-        // OpenSSL adds its own reference to `found`, and the store holds one: release the one that set1 added.
+        // OpenSSL adds its own reference to `found`, and the store has one, so the reference of set1 is
+        // released.
         is_found = X509_OBJECT_set1_X509(found, certificate);
         if (is_found) X509_free(certificate);
       }
@@ -207,7 +208,7 @@ chandshake_roots *chandshake_roots_create(const char *file, const char *pem, cha
   bool has_more = false;
   STACK_OF(X509) *certificates = file ? read_file(file) : pem ? read_certificates(pem, &has_more) : sk_X509_new_null();
   if (!certificates) {
-    explain(problem, problem_size, file ? file : has_more ? "holds more than certificates" : "not certificates in PEM");
+    explain(problem, problem_size, file ? file : has_more ? "contains more than certificates" : "must be certificates in PEM");
     return NULL;
   }
   return roots_of(table_create(certificates), NULL);
@@ -227,7 +228,7 @@ size_t chandshake_roots_largest_subject_count(const chandshake_roots *roots) {
   return most;
 }
 
-// Connections may still hold the store. The tables are freed with it.
+// Connections may still use the store. The tables are freed with it.
 void chandshake_roots_free(chandshake_roots *roots) { X509_STORE_free(roots->store); }
 
 chandshake_identity *chandshake_identity_create(
@@ -235,7 +236,7 @@ chandshake_identity *chandshake_identity_create(
   bool has_more;
   STACK_OF(X509) *certificates = read_certificates(certificate, &has_more);
   if (!certificates) {
-    const char *what = has_more ? "certificate: holds more than certificates" : "certificate is not one in PEM";
+    const char *what = has_more ? "certificate contains more than certificates" : "certificate must be in PEM";
     explain(problem, problem_size, what);
     return NULL;
   }
@@ -244,7 +245,7 @@ chandshake_identity *chandshake_identity_create(
   BIO_free(input);
   X509 *leaf = sk_X509_shift(certificates);
   if (!private_key || X509_check_private_key(leaf, private_key) != 1) {
-    explain(problem, problem_size, private_key ? "key is not the certificate's" : "key is not one in PEM without a passphrase");
+    explain(problem, problem_size, private_key ? "key does not belong to the certificate" : "key must be in PEM without a passphrase");
     EVP_PKEY_free(private_key);
     X509_free(leaf);
     sk_X509_pop_free(certificates, X509_free);

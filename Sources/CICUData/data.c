@@ -1,8 +1,9 @@
-// An empty ICU data package, in the layout of ICU's own stubdata (unicode/udata.h: DataHeader, then a table of contents without entries).
+// An empty ICU data package, in the layout of ICU's own stubdata (unicode/udata.h): a DataHeader, then an empty
+// table of contents.
 //
-// GRDB imports Foundation, and Foundation brings ICU with 34 MB of data about languages. Ferry asks for none of it: where this
-// package is linked first, the linker leaves the large one out. With another Swift whose ICU has another number, the binary is larger
-// again, and nothing else changes.
+// GRDB imports Foundation, and Foundation brings 34 MB of ICU data about languages, which Ferry does not use.
+// If this package is linked first, the linker omits the large one. With a Swift whose ICU has another version
+// number, the binary only grows.
 #include "CICUData.h"
 #include <stdint.h>
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <microhttpd.h>
 
-// What a server sets of a daemon. MHD_start_daemon is variadic: Swift cannot call it.
+// The settings of a daemon. MHD_start_daemon is variadic, so Swift cannot call it.
 struct cmhd_settings {
   unsigned int connection_limit;
   unsigned int connection_memory_limit;
@@ -32,8 +32,8 @@ struct cmhd_settings {
   void *_Nonnull context;
 };
 
-// Targets reach the router as they were sent; it decodes what it uses.
-static inline size_t cmhd_leave_escaped(void *context, struct MHD_Connection *connection, char *text) {
+// Leaves targets percent-encoded. The router decodes the parts that it uses.
+static inline size_t cmhd_keep_escaped(void *context, struct MHD_Connection *connection, char *text) {
   (void)context;
   (void)connection;
   return strlen(text);
@@ -45,18 +45,20 @@ static inline void cmhd_discard_log(void *context, const char *format, va_list a
   (void)arguments;
 }
 
-// The parser of 0.9 forgives what that of 1.0 can be told to refuse.
+// The parser of version 0.9 accepts requests that version 1.0 can refuse with an option.
 static inline int cmhd_is_lenient(void) { return strncmp(MHD_get_version(), "0.", 2) == 0; }
 
-// Takes the query away: libmicrohttpd would take it apart, and close the connection without a word where its memory does
-// not hold the parts. The target lies in its own memory, and it looks for the query only after this.
+// Cuts the query off the target. libmicrohttpd would otherwise parse it, and close the connection without a
+// reply if its memory is too small. The target is in writable memory, and libmicrohttpd searches for the query
+// only afterwards.
 static inline void cmhd_drop_query(const char *target) {
   const char *query = strchr(target, '?');
   if (query != NULL) ((char *)(uintptr_t)query)[1] = 0;
 }
 
-// Driven from outside: no thread of its own, its epoll descriptor in ours. With MHD_USE_TURBO it leaves a connection that it gives
-// up open for writing until it closes the socket, so that there is still time for a last word.
+// Starts a daemon without a thread of its own: our loop watches its epoll descriptor. With MHD_USE_TURBO,
+// libmicrohttpd does not shut down the socket of an abandoned connection before closing it, so a last reply can
+// still be written.
 static inline struct MHD_Daemon *_Nullable cmhd_start(const struct cmhd_settings *_Nonnull settings) {
   return MHD_start_daemon(
       MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, settings->on_request,
@@ -65,17 +67,18 @@ static inline struct MHD_Daemon *_Nullable cmhd_start(const struct cmhd_settings
       settings->connection_timeout, MHD_OPTION_STRICT_FOR_CLIENT, cmhd_is_lenient() ? 0 : 1, MHD_OPTION_NOTIFY_COMPLETED,
       settings->on_completed, settings->context, MHD_OPTION_NOTIFY_CONNECTION, settings->on_connection,
       settings->context, MHD_OPTION_URI_LOG_CALLBACK, settings->on_target, settings->context,
-      MHD_OPTION_UNESCAPE_CALLBACK, cmhd_leave_escaped, NULL, MHD_OPTION_END);
+      MHD_OPTION_UNESCAPE_CALLBACK, cmhd_keep_escaped, NULL, MHD_OPTION_END);
 }
 
-// Takes one client from a listening socket: 1: taken, or gone again; 0: none waits; -1: none can be taken now.
+// Accepts a client of a listening socket. Returns 1 if a client was accepted or is already gone, 0 if none
+// waits, and -1 if no client can be accepted now.
 static inline int cmhd_accept(struct MHD_Daemon *_Nonnull daemon, int listener) {
   struct sockaddr_storage address;
   socklen_t length = sizeof address;
   int client = (int)syscall(
       SYS_accept4, listener, (struct sockaddr *)&address, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (client >= 0) {
-    // Where it does not want the client, it closes the socket itself.
+    // If libmicrohttpd rejects the client, it closes the socket itself.
     MHD_add_connection(daemon, client, (struct sockaddr *)&address, length);
     return 1;
   }
@@ -87,7 +90,7 @@ static inline int cmhd_accept(struct MHD_Daemon *_Nonnull daemon, int listener) 
   case ENOBUFS:
   case ENOMEM:
     return -1;
-  default:  // of that one client
+  default:  // an error of this client alone
     return 1;
   }
 }
@@ -102,13 +105,13 @@ static inline void *_Nullable cmhd_socket_context(struct MHD_Connection *_Nonnul
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   return info ? info->socket_context : NULL;
 }
-// Bytes of the request's head, from its method to its blank line; 0 where it is not whole.
+// Returns the size in bytes of the request's head, including its blank line, or 0 if the head is incomplete.
 static inline size_t cmhd_head_size(struct MHD_Connection *_Nonnull connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
   return info ? info->header_size : 0;
 }
-// Bytes that have come and were not read.
+// Returns the number of bytes that the socket has received and that are still unread.
 static inline int cmhd_unread(int descriptor) {
   int count = 0;
   return ioctl(descriptor, FIONREAD, &count) == 0 ? count : 0;
@@ -116,13 +119,13 @@ static inline int cmhd_unread(int descriptor) {
 static inline void cmhd_set_timeout(struct MHD_Connection *_Nonnull connection, unsigned int seconds) {
   MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
 }
-// The end of the connection is the reply's end, and not that of its chunks.
-static inline void cmhd_close_behind(struct MHD_Response *_Nonnull response) {
+// Ends the response with the end of the connection instead of a last chunk.
+static inline void cmhd_end_reply_by_close(struct MHD_Response *_Nonnull response) {
   MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
 }
-// Whether the client has sent something since it was sent something.
-static inline int cmhd_is_owed_a_word(int descriptor) {
-  // What Linux tells beyond what the C library knows of.
+// Returns whether the client has sent data since the last data were sent to it.
+static inline int cmhd_has_unanswered_bytes(int descriptor) {
+  // Linux fills more members than the C library's struct declares.
   struct {
     struct tcp_info known;
     uint64_t pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
@@ -134,8 +137,8 @@ static inline int cmhd_is_owed_a_word(int descriptor) {
   if (info.data_segs_in == 0 || info.notsent_bytes > 0) return 0;
   return info.data_segs_out == 0 || info.known.tcpi_last_data_recv < info.known.tcpi_last_data_sent;
 }
-// Whether libmicrohttpd waits for that connection's socket. Only one that it waits for is in its epoll set.
-static inline int cmhd_awaits(struct MHD_Daemon *_Nonnull daemon, int descriptor) {
+// Returns whether libmicrohttpd waits for this connection's socket. Only such sockets are in its epoll set.
+static inline int cmhd_epoll_contains(struct MHD_Daemon *_Nonnull daemon, int descriptor) {
   struct epoll_event nothing;
   memset(&nothing, 0, sizeof nothing);
   int set = cmhd_epoll_descriptor(daemon);
@@ -143,8 +146,9 @@ static inline int cmhd_awaits(struct MHD_Daemon *_Nonnull daemon, int descriptor
   epoll_ctl(set, EPOLL_CTL_DEL, descriptor, &nothing);
   return 0;
 }
-// Puts the socket of a connection there as libmicrohttpd 0.9 does it, so that it hears of the end.
-static inline void cmhd_await(
+// Adds a connection's socket to the epoll set, as libmicrohttpd 0.9 does, so that libmicrohttpd notices its
+// end.
+static inline void cmhd_epoll_add(
     struct MHD_Daemon *_Nonnull daemon, struct MHD_Connection *_Nonnull connection, int descriptor) {
   struct epoll_event event;
   memset(&event, 0, sizeof event);
@@ -152,16 +156,17 @@ static inline void cmhd_await(
   event.data.ptr = connection;
   epoll_ctl(cmhd_epoll_descriptor(daemon), EPOLL_CTL_ADD, descriptor, &event);
 }
-// Takes it away again. To close the socket is not enough: a child that was just forked may still have it, and an event would
-// lead to a connection that is gone.
-static inline void cmhd_await_no_more(struct MHD_Daemon *_Nonnull daemon, int descriptor) {
+// Removes the socket from the epoll set. Closing it is not enough: a forked child may still have the
+// descriptor, and an event would refer to a freed connection.
+static inline void cmhd_epoll_remove(struct MHD_Daemon *_Nonnull daemon, int descriptor) {
   epoll_ctl(cmhd_epoll_descriptor(daemon), EPOLL_CTL_DEL, descriptor, NULL);
 }
 static const uint64_t cmhd_size_unknown = MHD_SIZE_UNKNOWN;
 static const ssize_t cmhd_end_of_stream = MHD_CONTENT_READER_END_OF_STREAM;
 static const ssize_t cmhd_end_with_error = MHD_CONTENT_READER_END_WITH_ERROR;
 
-// The socket address of a numeric address and a port; its length, 0 where it is none.
+// Writes the socket address of a numeric address and a port. Returns its length, or 0 if the address is
+// invalid.
 static inline socklen_t cmhd_address(const char *_Nonnull host, uint16_t port, struct sockaddr_storage *_Nonnull storage) {
   memset(storage, 0, sizeof *storage);
   struct sockaddr_in *v4 = (struct sockaddr_in *)storage;
@@ -179,7 +184,7 @@ static inline socklen_t cmhd_address(const char *_Nonnull host, uint16_t port, s
   return 0;
 }
 
-// A listening socket on a numeric address; -1 and errno where that fails.
+// Returns a listening socket on a numeric address, or -1 with errno set.
 static inline int cmhd_listen(const char *_Nonnull host, uint16_t port, int backlog) {
   struct sockaddr_storage storage;
   socklen_t length = cmhd_address(host, port, &storage);
@@ -191,7 +196,7 @@ static inline int cmhd_listen(const char *_Nonnull host, uint16_t port, int back
   if (descriptor < 0) return -1;
   int one = 1;
   setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  // All addresses are IPv4's as well, whatever net.ipv6.bindv6only says.
+  // `::` also accepts IPv4, whatever net.ipv6.bindv6only says.
   int zero = 0;
   if (storage.ss_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&((struct sockaddr_in6 *)&storage)->sin6_addr))
     setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
@@ -204,7 +209,8 @@ static inline int cmhd_listen(const char *_Nonnull host, uint16_t port, int back
   return descriptor;
 }
 
-// Makes a socket that another process has opened as one's own would be; 0 where it is no stream socket that listens.
+// Configures a listening socket that another process has opened. Returns 0 if it is not a listening stream
+// socket.
 static inline int cmhd_adopt(int descriptor) {
   int type = 0, listens = 0;
   socklen_t length = sizeof type;
@@ -215,9 +221,10 @@ static inline int cmhd_adopt(int descriptor) {
     fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) == 0;
 }
 
-// Where a socket listens: its port, -1 for a UNIX socket, -2 for any other. `text` gets the numeric address, or the path: empty
-// where it has none, with an `@` in the place of a zero byte (unix(7)).
-static inline int cmhd_bound_to(int descriptor, char *_Nonnull text, size_t size) {
+// Returns the port of a listening socket, -1 for a UNIX socket, or -2 for any other. Writes its numeric address
+// or its path to `text`. An abstract name begins with `@` instead of a zero byte (unix(7)), and a socket
+// without a name has an empty text.
+static inline int cmhd_socket_name(int descriptor, char *_Nonnull text, size_t size) {
   struct sockaddr_storage storage;
   socklen_t length = sizeof storage;
   memset(&storage, 0, sizeof storage);

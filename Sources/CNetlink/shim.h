@@ -1,7 +1,7 @@
 #ifndef CNETLINK_SHIM_H
 #define CNETLINK_SHIM_H
-// The kernel's words on links, addresses and routes (rtnetlink(7)). Their flags stand in headers that do not go
-// together with the C library's.
+// The kernel's messages about links, addresses and routes (rtnetlink(7)). The flags are repeated here, because
+// their header conflicts with the C library's.
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>

@@ -1,13 +1,13 @@
 #ifndef COPENSSL_SHIM_H
 #define COPENSSL_SHIM_H
-// AES-256-GCM (NIST SP 800-38D) under a key that is set up once, for many messages.
+// AES-256-GCM (NIST SP 800-38D) for many messages with the same key.
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdint.h>
 
 enum { COPENSSL_GCM_TAG = 16 };
 
-// A context for that key of 32 bytes; NULL where there is no memory.
+// Returns a context for a key of 32 bytes, or NULL if memory is exhausted.
 static inline EVP_CIPHER_CTX *_Nullable copenssl_gcm_new(const uint8_t *_Nonnull key) {
   EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
   if (context && EVP_EncryptInit_ex(context, EVP_aes_256_gcm(), NULL, key, NULL) == 1) return context;
@@ -15,8 +15,8 @@ static inline EVP_CIPHER_CTX *_Nullable copenssl_gcm_new(const uint8_t *_Nonnull
   return NULL;
 }
 
-// Writes the ciphertext and its tag, `size` and 16 bytes. Neither size is over INT_MAX; the nonce has 12 bytes, and is new.
-// Returns whether it could.
+// Writes the ciphertext of `size` bytes and then the tag of 16 bytes. No size may exceed INT_MAX. The nonce has
+// 12 bytes and must never repeat. Returns whether this succeeded.
 static inline int copenssl_gcm_seal(EVP_CIPHER_CTX *_Nonnull context, const uint8_t *_Nonnull nonce,
                                     const uint8_t *_Nullable authenticated, int authenticated_size,
                                     const uint8_t *_Nullable text, int size, uint8_t *_Nonnull sealed) {

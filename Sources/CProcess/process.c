@@ -9,7 +9,7 @@
 
 static const char *crash_mark;
 
-// Calls only what a signal handler may (signal-safety(7)).
+// Calls only async-signal-safe functions (signal-safety(7)).
 static void note_crash(int signal) {
   int file = open(crash_mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (file >= 0) close(file);
@@ -27,7 +27,7 @@ int cprocess_close_from(void *actions, int first) {
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 
-int cprocess_begin_in(void *actions, const char *directory) {
+int cprocess_chdir(void *actions, const char *directory) {
   return posix_spawn_file_actions_addchdir_np(actions, directory);
 }
 

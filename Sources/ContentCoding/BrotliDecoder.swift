@@ -1,6 +1,6 @@
 internal import CCompression
 
-/// br (RFC 7932). It ignores bytes after the end of the stream, as browsers do.
+/// A decoder of br (RFC 7932). It ignores bytes after the end of the stream, as browsers do.
 final class BrotliDecoder: Decoder {
   private let state: OpaquePointer
   private var hasBegun = false
@@ -16,7 +16,7 @@ final class BrotliDecoder: Decoder {
   func decode(
     _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(ContentDecoder.Fault) -> Int {
-    guard !passesOver(&input) else { return 0 }
+    guard !skipsTrailing(&input) else { return 0 }
     hasBegun = hasBegun || !input.isEmpty
     var (offered, room) = (input.count, output.count)
     var next = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
@@ -25,12 +25,12 @@ final class BrotliDecoder: Decoder {
     guard result != BROTLI_DECODER_RESULT_ERROR else { throw .malformed }
     input = UnsafeRawBufferPointer(rebasing: input.suffix(offered))
     let count = output.count - room
-    guard count > 0 || input.isEmpty || passesOver(&input) else { throw .malformed }
+    guard count > 0 || input.isEmpty || skipsTrailing(&input) else { throw .malformed }
     return count
   }
 
-  /// Drops the input where it follows the whole.
-  private func passesOver(_ input: inout UnsafeRawBufferPointer) -> Bool {
+  /// Drops input that follows the end of the stream. Returns whether the stream has ended.
+  private func skipsTrailing(_ input: inout UnsafeRawBufferPointer) -> Bool {
     guard BrotliDecoderIsFinished(state) != 0 else { return false }
     input = UnsafeRawBufferPointer(rebasing: input.suffix(0))
     return true

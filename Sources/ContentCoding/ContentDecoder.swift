@@ -1,30 +1,29 @@
 internal import Limits
 
-/// Undoes the codings of a message's content (RFC 9110 §8.4), piece by piece: it takes no more bytes than the room for
-/// what becomes of them allows, so that neither memory nor time depends on how far they expand.
+/// A decoder of a message's content codings (RFC 9110 §8.4). It takes only as many bytes as the output has room for, so neither memory nor
+/// time depends on how far the content expands.
 package final class ContentDecoder {
   package enum Fault: Error, Equatable, Sendable {
     case malformed
     case outOfMemory
   }
 
-  /// What is known, as an `Accept-Encoding` field says it.
+  /// The supported codings, as the value of an `Accept-Encoding` field.
   package static let accepted = "gzip, deflate, br, zstd"
-  /// Codings on top of each other.
+  /// The maximum number of codings on top of each other.
   package static let maximumCodings = Limits.contentCodings.value
   private static let bufferSize = 16 * 1024
 
-  /// What comes from the wire goes into the first.
+  /// The first coder receives the coded bytes.
   private let coders: [any Decoder]
-  /// What each coder but the first has to take yet.
+  /// The bytes that each coder except the first must still take.
   private var waiting: [ArraySlice<UInt8>]
 
   private enum Coding {
     case gzip, deflate, brotli, zstandard
   }
 
-  /// Those that are to be undone, in the order in which they were applied: none where one of them is not known, or where there are
-  /// more than anybody needs.
+  /// Returns the codings to decode, in the order in which they were applied; empty if one is unknown or there are too many.
   private static func known(in codings: [String]) -> [Coding] {
     guard codings.count <= maximumCodings else { return [] }
     var known: [Coding] = []
@@ -40,10 +39,11 @@ package final class ContentDecoder {
     return known
   }
 
-  /// Whether there is something to decode in content with these codings.
+  /// Returns whether content with these codings must be decoded.
   package static func decodes(_ codings: [String]) -> Bool { !known(in: codings).isEmpty }
 
-  /// - Parameter codings: in the order in which they were applied, in lower case. Nil where `decodes` is false for them.
+  /// Returns `nil` if `decodes` is `false` for the codings.
+  /// - Parameter codings: The codings in the order in which they were applied, in lower case.
   package init?(codings: [String]) throws(Fault) {
     var coders: [any Decoder] = []
     for coding in Self.known(in: codings) {
@@ -59,11 +59,11 @@ package final class ContentDecoder {
     waiting = Array(repeating: [], count: coders.count)
   }
 
-  /// Whether the bytes so far are whole.
+  /// Whether the content so far is complete.
   package var isComplete: Bool { coders.allSatisfy(\.isComplete) && waiting.allSatisfy(\.isEmpty) }
 
-  /// Decodes until `output` is full or `input` is used up, and drops what it took from `input`.
-  /// - Returns: the bytes that it wrote; 0: it wants more input.
+  /// Decodes until `output` is full or `input` is used up, and removes the used bytes from `input`.
+  /// - Returns: The number of bytes written; 0 if more input is needed.
   package func decode(
     _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(Fault) -> Int {
@@ -92,7 +92,7 @@ package final class ContentDecoder {
     return count
   }
 
-  /// Whether there is more for a coder from the one before.
+  /// Fetches bytes for a coder from the one before. Returns whether there were any.
   private func refill(_ index: Int, _ input: inout UnsafeRawBufferPointer) throws(Fault) -> Bool {
     var buffer = [UInt8](repeating: 0, count: Self.bufferSize)
     let count = try buffer.withRawBytes { (room) throws(Fault) in try pull(index - 1, &input, into: room) }
@@ -101,17 +101,17 @@ package final class ContentDecoder {
   }
 }
 
-/// Undoes one coding.
+/// A decoder of one coding.
 protocol Decoder: AnyObject {
-  /// Whether what it was given so far is whole.
+  /// Whether the content so far is complete.
   var isComplete: Bool { get }
-  /// Drops what it took from `input`; returns the bytes that it wrote, which are none only where all of `input` is taken.
+  /// Removes the used bytes from `input` and returns the number of bytes written. That number is 0 only if all of `input` was used.
   func decode(
     _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(ContentDecoder.Fault) -> Int
 }
 
-// The standard library's own rethrow no typed error.
+// The standard library's own methods do not rethrow typed errors.
 extension ArraySlice<UInt8> {
   fileprivate func withRawBytes<T>(
     _ body: (UnsafeRawBufferPointer) throws(ContentDecoder.Fault) -> T

@@ -1,17 +1,16 @@
 internal import CCompression
 
-/// One member of the gzip format (RFC 1952), whole.
+/// One complete member of the gzip format (RFC 1952).
 package enum Gzip {
-  /// The quickest: a page of JSON becomes a tenth of its size in any case.
+  /// The fastest level: a page of JSON shrinks to a tenth of its size even so.
   private static let level: Int32 = 1
 
-  /// - Parameter bytes: less than 2 GiB.
-  /// - Returns: nil where there is no memory for it.
+  /// Returns the compressed bytes; `nil` if memory is short or there are 2 GiB or more.
   package static func compress(_ bytes: [UInt8]) -> [UInt8]? {
     var stream = z_stream()
     guard bytes.count <= Int32.max, ccompression_gzip_init(&stream, level) == Z_OK else { return nil }
     defer { deflateEnd(&stream) }
-    // All of it at once: the bound is what the worst input needs.
+    // The bound is enough for the worst input, so one call compresses everything.
     let bound = Int(deflateBound(&stream, UInt(bytes.count)))
     return bytes.withUnsafeBufferPointer { input in
       [UInt8](unsafeUninitializedCapacity: bound) { output, count in
@@ -20,7 +19,7 @@ package enum Gzip {
         stream.next_out = output.baseAddress
         stream.avail_out = UInt32(bound)
         let status = deflate(&stream, Z_FINISH)
-        assert(status == Z_STREAM_END, "deflateBound is the most that there can be")
+        assert(status == Z_STREAM_END, "the output exceeds deflateBound")
         count = bound - Int(stream.avail_out)
       }
     }

@@ -1,20 +1,21 @@
 internal import CCompression
 
-/// gzip (RFC 1952), and what is called deflate: zlib's format (RFC 1950), or the bare stream (RFC 1951) that many servers send.
-/// After a complete stream it ignores bytes that do not begin another member of gzip, as gunzip and browsers do: padding, line ends.
+/// A decoder of gzip (RFC 1952) and of deflate. The coding deflate means zlib's format (RFC 1950), or the bare stream (RFC 1951) that many
+/// servers send. After a complete stream it ignores bytes that begin no other gzip member, such as padding or line ends, as gunzip and
+/// browsers do.
 final class ZlibDecoder: Decoder {
   enum Format {
     case gzip
-    /// zlib's or bare: the first two bytes tell.
+    /// zlib's format or a bare stream, distinguished by the first two bytes.
     case deflate
   }
   private enum State {
-    /// The bytes that are to tell the format.
+    /// The first bytes, which will determine the format.
     case undecided([UInt8])
     case open
-    /// The stream is whole; another member of gzip may follow.
+    /// The stream is complete; another gzip member may follow.
     case ended
-    /// Something else follows.
+    /// Other bytes follow the stream, and are ignored.
     case over
   }
 
@@ -22,7 +23,7 @@ final class ZlibDecoder: Decoder {
   private var state: State
   private var stream = z_stream()
   private var hasStream = false
-  /// What told the format and is yet to be decoded.
+  /// The bytes that determined the format and must still be decoded.
   private var start: [UInt8] = []
   /// The first byte of a member (ID1, RFC 1952 §2.3.1).
   private static let memberStart: UInt8 = 0x1F
@@ -90,7 +91,7 @@ final class ZlibDecoder: Decoder {
     _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(ContentDecoder.Fault) -> Int {
     while true {
-      guard goesOn(&input) else { return 0 }
+      guard hasInputToInflate(&input) else { return 0 }
       let (offered, room) = (UInt32(clamping: input.count), UInt32(clamping: output.count))
       stream.next_in = input.baseAddress.map {
         UnsafeMutablePointer(mutating: $0.assumingMemoryBound(to: UInt8.self))
@@ -112,8 +113,8 @@ final class ZlibDecoder: Decoder {
     }
   }
 
-  /// Whether there is something to inflate, at the end of a stream or before it. Drops what is passed over.
-  private func goesOn(_ input: inout UnsafeRawBufferPointer) -> Bool {
+  /// Returns whether there are bytes to inflate, in this member or the next. Otherwise drops the input.
+  private func hasInputToInflate(_ input: inout UnsafeRawBufferPointer) -> Bool {
     if case .ended = state, let first = input.first {
       let isMember = format == .gzip && first == Self.memberStart && inflateReset(&stream) == Z_OK
       state = isMember ? .open : .over

@@ -1,6 +1,6 @@
 internal import CCompression
 
-/// zstd (RFC 8878). After a complete frame it ignores bytes that do not begin another, as browsers do.
+/// A decoder of zstd (RFC 8878). After a complete frame it ignores bytes that begin no other frame, as browsers do.
 final class ZstandardDecoder: Decoder {
   /// The largest window of a content coding, as a power of two: 8 MiB (RFC 9659 §3).
   private static let windowLog: Int32 = 23
@@ -23,7 +23,7 @@ final class ZstandardDecoder: Decoder {
     while true {
       if isComplete, hasFrame, let first = input.first, !Self.beginsFrame(first) { isOver = true }
       if isOver { input = UnsafeRawBufferPointer(rebasing: input.suffix(0)) }
-      // Between frames there is nothing that is yet to be written.
+      // Between frames no output is pending.
       if isComplete, input.isEmpty { return 0 }
       var source = ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
       var target = ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
@@ -38,6 +38,6 @@ final class ZstandardDecoder: Decoder {
     }
   }
 
-  /// The first byte of a frame's magic number, or of a skippable frame's (RFC 8878 §3.1.1 and §3.1.2).
+  /// Returns whether a byte begins a frame's magic number, or a skippable frame's (RFC 8878 §3.1.1 and §3.1.2).
   private static func beginsFrame(_ byte: UInt8) -> Bool { byte == 0x28 || byte & 0xF0 == 0x50 }
 }

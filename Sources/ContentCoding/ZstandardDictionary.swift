@@ -1,12 +1,11 @@
 internal import CCompression
 internal import Synchronization
 
-/// A dictionary of Zstandard (RFC 8878 §5), and what compresses small messages with it: each is written as what it has in common with the
-/// dictionary, and the rest.
+/// A Zstandard dictionary (RFC 8878 §5) that compresses small messages by what they have in common with it.
 package final class ZstandardDictionary: Sendable {
-  /// Why a message cannot be decompressed.
+  /// The reason why a message cannot be decompressed.
   package enum Fault: Error, Sendable {
-    /// It is not what was compressed, or not with this dictionary.
+    /// The bytes were not compressed with this dictionary, or are damaged.
     case malformed
   }
   private struct Contexts: ~Copyable {
@@ -20,11 +19,11 @@ package final class ZstandardDictionary: Sendable {
       ZSTD_freeDDict(undigested)
     }
   }
-  /// With a dictionary that fits, the next takes twice the time for a tenth less, and the quickest saves hardly any.
+  /// With a suitable dictionary, the next level takes twice the time to save a tenth, and the fastest level is hardly faster.
   private static let level: Int32 = 3
   private let state: Mutex<Contexts>
 
-  /// - Parameter content: what messages are likely to say, the likeliest last; the tables of a dictionary may stand before it.
+  /// - Parameter content: Typical content of messages, the most likely last. The tables of a dictionary may precede it.
   package init(_ content: [UInt8]) {
     // The content is copied.
     guard let compression = ZSTD_createCCtx(), let decompression = ZSTD_createDCtx(),
@@ -36,7 +35,7 @@ package final class ZstandardDictionary: Sendable {
         compression: compression, decompression: decompression, digested: digested, undigested: undigested))
   }
 
-  /// The message as one frame; nil where that would not be shorter than the message.
+  /// Returns the message as one frame; `nil` if that would not be shorter than the message.
   package func compress(_ message: [UInt8]) -> [UInt8]? {
     guard message.count > 1 else { return nil }
     let frame = state.withLock { state in
@@ -49,7 +48,7 @@ package final class ZstandardDictionary: Sendable {
     return frame.isEmpty ? nil : frame
   }
 
-  /// - Parameter maximum: bytes that the message may have.
+  /// - Parameter maximum: The maximum size of the message in bytes.
   package func decompress(_ frame: [UInt8], maximum: Int) throws(Fault) -> [UInt8] {
     let size = ZSTD_getFrameContentSize(frame, frame.count)
     guard size > 0, size <= UInt64(maximum) else { throw .malformed }

@@ -1,16 +1,16 @@
 package import EventLoop
 
-/// A request of a `CurlClient`. All calls are on the client's loop.
+/// A request of a `CurlClient`. All calls are made on the client's loop.
 package protocol CurlExchange: EasyHandleDelegate {
-  /// The request is over. Called once.
+  /// Handles the end of the request. Called once.
   /// - Parameters:
-  ///   - easy: still tells about the request; it may serve another one afterwards.
-  ///   - result: `.operationTimedOut` after the deadline, `.abortedByCallback` if the client ended it.
+  ///   - easy: The handle, with the request's information. It may serve another request afterwards.
+  ///   - result: `.operationTimedOut` after the deadline, `.abortedByCallback` if the client ended the request.
   func end(_ easy: EasyHandle, _ result: CurlResult)
 }
 
-/// Ferry's HTTP client for everything but tasks: other services, webhooks, probes. It connects directly, follows no redirect, and ends
-/// each request once. On the loop's thread only, and until `close()`.
+/// Ferry's HTTP client for everything except tasks: other services, webhooks, probes. It connects directly, follows no redirect, and ends
+/// each request once. Used on the loop's thread only, and not after `close()`.
 package final class CurlClient {
   private struct Running {
     let exchange: any CurlExchange
@@ -28,7 +28,7 @@ package final class CurlClient {
   private var running: [ObjectIdentifier: Running] = [:]
   package private(set) var isClosed = false
 
-  /// - Parameter maximumIdle: connections, and handles, that are kept for later requests.
+  /// - Parameter maximumIdle: The maximum number of connections, and of handles, that are kept for later requests.
   package init(loop: EventLoop, maximumIdle: Int) {
     self.loop = loop
     self.maximumIdle = maximumIdle
@@ -37,16 +37,16 @@ package final class CurlClient {
 
   /// Starts a request.
   /// - Parameters:
-  ///   - timeout: for the whole request; nil: none.
-  ///   - configure: sets the URL and other options.
-  /// - Throws: the request could not be started. Then `exchange` gets no end.
+  ///   - timeout: The timeout of the whole request; `nil` for none.
+  ///   - configure: Sets the URL and other options.
+  /// - Throws: An error if the request could not be started. `exchange` then gets no end.
   package func start(
     _ exchange: some CurlExchange, timeout: Duration? = nil,
     _ configure: (EasyHandle, MultiHandle) throws(CurlError) -> Void
   ) throws(CurlError) {
-    guard !isClosed else { throw CurlError(result: .abortedByCallback, operation: "the service stops") }
+    guard !isClosed else { throw CurlError(result: .abortedByCallback, operation: "the service is stopping") }
     let transport = try open()
-    let easy = try handles.take()
+    let easy = try handles.dequeue()
     try easy.set(.noSignal, to: 1)
     try easy.set(.pathAsIs, to: 1)
     try easy.set(.quickExit, to: 1)
@@ -58,7 +58,7 @@ package final class CurlClient {
     let timer = timeout.map { timeout in
       loop.schedule(at: .now + timeout) { [weak self] in self?.end(easy, .operationTimedOut) }
     }
-    // libcurl may be done with it before `add` returns.
+    // The request may be complete before `add` returns.
     let id = ObjectIdentifier(easy)
     running[id] = Running(exchange: exchange, easy: easy, transport: transport, timer: timer)
     do throws(CurlError) { try transport.add(easy) } catch {
@@ -72,14 +72,14 @@ package final class CurlClient {
     running[ObjectIdentifier(easy)]?.transport.setPaused(easy, directions)
   }
 
-  /// Ends a request that is running.
+  /// Ends a running request.
   package func end(_ easy: EasyHandle, _ result: CurlResult = .abortedByCallback) {
     guard let request = running[ObjectIdentifier(easy)] else { return }
     request.transport.remove(easy)
     finish(easy, result)
   }
 
-  /// Later requests use new connections, name lookups and TLS sessions.
+  /// Makes later requests use new connections, name lookups and TLS sessions.
   package func renew() {
     retired.removeAll(where: \.isClosed)
     guard let transport else { return }
@@ -88,7 +88,7 @@ package final class CurlClient {
     transport.closeWhenEmpty()
   }
 
-  /// Ends all requests; before the loop stops.
+  /// Ends all requests. Call this before the loop stops.
   package func close() {
     isClosed = true
     for request in running.values { end(request.easy) }
@@ -112,6 +112,6 @@ package final class CurlClient {
     if let timer = request.timer { loop.cancel(timer) }
     easy.delegate = nil
     request.exchange.end(easy, result)
-    if result == .ok { handles.give(easy) }
+    if result == .ok { handles.enqueue(easy) }
   }
 }

@@ -1,4 +1,4 @@
-/// How a transfer ended, in libcurl's words (`CURLcode`).
+/// libcurl's result of a transfer (`CURLcode`).
 package struct CurlResult: Sendable, Equatable {
   package let code: Int
   package init(code: Int) { self.code = code }
@@ -31,19 +31,19 @@ package struct CurlResult: Sendable, Equatable {
   package static let tooLarge = CurlResult(code: 100)
 }
 
-/// What libcurl refused, and what it was asked to do.
+/// An operation that libcurl refused.
 package struct CurlError: Error, Sendable, CustomStringConvertible {
   package let result: CurlResult
   package let operation: String
   package var description: String { "\(operation) failed (CURLcode \(result.code))" }
 }
 
-/// How a SOCKS handshake failed, in libcurl's words (`CURLproxycode`).
+/// libcurl's error of a SOCKS handshake (`CURLproxycode`).
 package struct CurlProxyError: RawRepresentable, Sendable, Equatable {
   package let rawValue: Int
   package init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// It wants a user and password, or a method that is not known.
+  /// The proxy requires a user and password, or an unknown method.
   package static let noAuth = CurlProxyError(rawValue: 12)
   package static let userRejected = CurlProxyError(rawValue: 33)
 }

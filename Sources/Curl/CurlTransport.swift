@@ -1,14 +1,14 @@
 package import EventLoop
 
-/// Joins a multi handle to an event loop: sockets, deadlines, completions. On the loop's thread only.
+/// Connects a multi handle to an event loop: sockets, deadlines, completions. Used on the loop's thread only.
 package final class CurlTransport: DescriptorHandler {
   package let multi: MultiHandle
   private let loop: EventLoop
   private var timer: LoopTimer?
   private var timerDeadline: ContinuousClock.Instant?
-  /// Called after libcurl acted, where transfers ended.
+  /// Called after libcurl has returned, for each transfer that ended.
   package var onCompletion: ((MultiHandle.Completion) -> Void)?
-  /// Called after libcurl acted, where a TLS handshake waits for `TLSHandshake.decide` and `wake`.
+  /// Called after libcurl has returned, for each TLS handshake that waits for `TLSHandshake.decide` and `wake`.
   package var onHandshake: ((CurlTransport, EasyHandle, TLSHandshake) -> Void)?
   private var closesWhenEmpty = false
   package private(set) var isClosed = false
@@ -33,15 +33,15 @@ package final class CurlTransport: DescriptorHandler {
     settle()
   }
 
-  /// Lets a handshake go on that was decided. `directions` are held from then on.
+  /// Continues a handshake that was decided, and pauses `directions`.
   package func wake(_ easy: EasyHandle, holding directions: FlowDirections) {
     easy.wake()
     if !directions.isEmpty { easy.setPaused(directions) }
     settle()
   }
 
-  /// Leaves a transfer whose handshake was held and is refused now. It ends by itself: OpenSSL never frees what belongs to
-  /// a job that is dropped while it pauses.
+  /// Abandons a transfer whose held handshake was refused. The transfer ends by itself: OpenSSL never frees the memory of a job that is
+  /// dropped while it is paused.
   package func abandon(_ easy: EasyHandle) {
     easy.delegate = nil
     wake(easy, holding: [])
@@ -57,7 +57,7 @@ package final class CurlTransport: DescriptorHandler {
     onHandshake = nil
   }
 
-  /// Closes as soon as the transfers that were abandoned have ended.
+  /// Closes the transport when its last transfer has ended.
   package func closeWhenEmpty() {
     closesWhenEmpty = true
     if multi.isEmpty { close() }
@@ -70,7 +70,7 @@ package final class CurlTransport: DescriptorHandler {
     settle()
   }
 
-  /// Acts on what libcurl recorded: sockets to watch, the next deadline, transfers that ended.
+  /// Handles what libcurl recorded: sockets to watch, the next deadline, ended transfers.
   private func settle() {
     watchSockets()
     for (easy, handshake) in multi.takeHandshakes() {
@@ -81,11 +81,11 @@ package final class CurlTransport: DescriptorHandler {
         wake(easy, holding: [])
       }
     }
-    for easy in multi.takeRefused() { easy.wake() }
+    for easy in multi.takeRefusedHandles() { easy.wake() }
     let completions = multi.takeCompletions()
-    // Taking them out may have closed sockets, whose numbers another transport may get next.
+    // Removing transfers may have closed sockets whose numbers another transport may reuse.
     watchSockets()
-    // The last of them may close the transport.
+    // The last completion may close the transport.
     let onCompletion = onCompletion
     for completion in completions { onCompletion?(completion) }
     if closesWhenEmpty, multi.isEmpty {
@@ -103,12 +103,12 @@ package final class CurlTransport: DescriptorHandler {
         if readable { interest.insert(.readable) }
         if writable { interest.insert(.writable) }
         loop.watch(descriptor, for: interest, handler: self)
-      case .closed(let descriptor): loop.forgetClosed(descriptor)
+      case .closed(let descriptor): loop.didClose(descriptor)
       }
     }
   }
 
-  /// libcurl moves its deadline often and mostly later: a timer that is already due early enough may stay.
+  /// Sets the timer. libcurl moves its deadline often and mostly later, so a timer that is early enough stays.
   private func rearm() {
     guard let deadline = multi.deadline else { return }
     if let timerDeadline, timerDeadline <= deadline, timer != nil { return }

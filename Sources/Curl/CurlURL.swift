@@ -2,7 +2,7 @@ internal import CCurl
 internal import CHandshake
 internal import Glibc
 
-/// A URL as libcurl reads it (RFC 3986 plus): the one parser both for checks and for use.
+/// A URL as libcurl parses it (RFC 3986 and extensions). The same parser serves for checks and for use.
 package struct CurlURL: Sendable, Equatable {
   package enum Fault: Error, Sendable, Equatable {
     case malformed(String)
@@ -10,19 +10,18 @@ package struct CurlURL: Sendable, Equatable {
     case unsupportedScheme(String)
   }
 
-  /// Normal form, ready for use: characters that may not stand in a URL are encoded, international names are in their
-  /// ASCII form (RFC 5891 §4.4).
+  /// The normal form: invalid characters are percent-encoded, and international names are in their ASCII form (RFC 5891 §4.4).
   package let text: String
   package let scheme: String
-  /// In lower case and ASCII: what connections are made to, and what they are known by.
+  /// The host in lower case and ASCII, which identifies connections.
   package let host: String
-  /// The explicit port or the scheme's own.
+  /// The explicit port, or the scheme's default.
   package let port: Int
-  /// What the URL said of a user, decoded; `text` does not say it.
+  /// The user of the URL, decoded. `text` has neither user nor password.
   package let user: String?
   package let password: String?
 
-  /// Scheme, host and port: what "same origin" compares (RFC 6454 §4).
+  /// Scheme, host and port, which "same origin" compares (RFC 6454 §4).
   package var origin: String { "\(scheme)://\(host):\(port)" }
   /// Scheme, authority and path.
   package var withoutQuery: String { String(Substring(text.utf8.prefix { $0 != UInt8(ascii: "?") })) }
@@ -56,10 +55,10 @@ package struct CurlURL: Sendable, Equatable {
     self.text = Self.hasEmptyQuery(url) ? text + "?" : text
   }
 
-  /// libcurl would connect to the ASCII form, and other spellings of it are the same host. Read anew: the form may be an
-  /// address, or what separates the parts of a URL.
+  /// Returns the URL with the host's ASCII form, to which libcurl would connect. The URL is parsed again, because the form may be an
+  /// address, or contain delimiters.
   private static func withASCIIHost(_ handle: OpaquePointer, of url: String) throws(Fault) -> CurlURL {
-    // libidn2 takes names as the thread's locale has them.
+    // libidn2 reads names in the encoding of the thread's locale.
     let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
     let previous = locale.map { uselocale($0) }
     defer {
@@ -84,19 +83,19 @@ package struct CurlURL: Sendable, Equatable {
 
   package var hasUserInfo: Bool { user != nil || password != nil }
 
-  /// What a certificate has to name: without the brackets of an IPv6 address, and without the root's dot.
+  /// The host that a certificate must name: without the brackets of an IPv6 address, and without the root's dot.
   package var tlsHost: String {
     let bare = host.hasPrefix("[") ? String(host.dropFirst().prefix { $0 != "]" }) : host
     return bare.hasSuffix(".") ? String(bare.dropLast()) : bare
   }
 
-  /// Path and query, as the request line has them.
+  /// The path and query, as in the request line.
   package var requestTarget: String {
     let authority = text.utf8.dropFirst(scheme.utf8.count + 3)
     return String(Substring(authority.drop { $0 != UInt8(ascii: "/") }))
   }
 
-  /// The absolute URL that `reference` means on a page at this one (RFC 3986 §5.2.2).
+  /// Returns the absolute URL of a reference on a page at this URL (RFC 3986 §5.2.2).
   package func resolve(_ reference: String) throws(Fault) -> CurlURL {
     let reference = String(Substring(reference.utf8.prefix { $0 != UInt8(ascii: "#") }))
     guard !reference.isEmpty else { return self }
@@ -124,13 +123,13 @@ package struct CurlURL: Sendable, Equatable {
     return try CurlURL(Self.hasEmptyQuery(path) ? joined + "?" : joined)
   }
 
-  /// A blank is written as `%20`; libcurl 8 accepts it only if it is told that it may come. Dots stay in paths: the keys of an object store
-  /// may have them, and a signature covers the path as it was given.
+  /// A blank becomes `%20`, and libcurl 8 needs CURLU_ALLOW_SPACE for that. Dot segments stay in paths: object stores allow them in keys,
+  /// and a signature covers the path as given.
   private static let flags = UInt32(
     CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE | CURLU_ALLOW_SPACE | CURLU_PATH_AS_IS)
 
-  /// The text with bytes above 0x7F percent-encoded behind the authority, in upper case (RFC 3986 §2.1), and the query's blanks as `%20`:
-  /// libcurl writes lower case, and `+`, which only forms read as a blank.
+  /// Percent-encodes bytes above 0x7F after the authority, in upper case (RFC 3986 §2.1), and writes the query's blanks as `%20`. Without
+  /// this, libcurl would use lower case, and `+`, which only forms decode as a blank.
   private static func encoding(_ url: String) -> String {
     guard !url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x80 }) else { return url }
     let digits = Array("0123456789ABCDEF".utf8)
@@ -148,7 +147,7 @@ package struct CurlURL: Sendable, Equatable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The beginning of the path of a URL or a reference.
+  /// Returns the beginning of the path of a URL or a reference.
   private static func endOfAuthority(_ url: String) -> String.Index {
     let delimiters = "/?#".utf8
     let scheme = url.utf8.prefix { $0 != UInt8(ascii: ":") && !delimiters.contains($0) }
@@ -158,19 +157,19 @@ package struct CurlURL: Sendable, Equatable {
     return rest.dropFirst(2).firstIndex { delimiters.contains($0) } ?? url.endIndex
   }
 
-  /// Whether a reference begins with a segment of a path, and not with a scheme.
+  /// Returns whether a reference begins with a path segment, and not with a scheme.
   private static func isRelativePath(_ reference: String) -> Bool {
     let scheme = reference.utf8.prefix { !":/?".utf8.contains($0) }
     return reference.utf8[scheme.endIndex...].first != UInt8(ascii: ":")
   }
 
-  /// Whether there is a question mark with nothing behind it, which libcurl drops.
+  /// Returns whether the URL ends with an empty query. libcurl drops its question mark.
   private static func hasEmptyQuery(_ url: String) -> Bool {
     let url = url.utf8.prefix { $0 != UInt8(ascii: "#") }
     return url.last == UInt8(ascii: "?") && url.dropLast().allSatisfy { $0 != UInt8(ascii: "?") }
   }
 
-  /// What libcurl refused. It knows a scheme only with slashes behind it: `mailto:` and `data:` are malformed to it.
+  /// Returns libcurl's error. libcurl recognises a scheme only before slashes, so `mailto:` and `data:` are malformed for it.
   private static func fault(_ status: CURLUcode, _ url: String) -> Fault {
     let scheme = url.utf8.prefix { $0 != UInt8(ascii: ":") }
     let isScheme =
@@ -188,11 +187,11 @@ package struct CurlURL: Sendable, Equatable {
     return .unsupportedScheme(name)
   }
 
-  /// Decoded. libcurl does not decode what has control characters, as if there were none.
+  /// Returns the decoded user or password. libcurl returns no text if it has control characters, which is an error here.
   private static func login(_ handle: OpaquePointer, _ place: CURLUPart) throws(Fault) -> String? {
     guard part(handle, place) != nil else { return nil }
     guard let text = part(handle, place, UInt32(CURLU_URLDECODE)), !text.utf8.contains(0x7F) else {
-      throw .malformed("control characters in a user or password")
+      throw .malformed("control characters in the user or password")
     }
     return text
   }

@@ -1,7 +1,7 @@
 internal import CCurl
 
 extension EasyHandle {
-  /// From here on the delegate sees a body's bytes as they come from the wire (CURLOPT_DEBUGFUNCTION), too.
+  /// Starts to pass the bytes of bodies to the delegate as they are on the wire (CURLOPT_DEBUGFUNCTION).
   package func traceBody() throws(CurlError) {
     let context = Unmanaged.passUnretained(self).toOpaque()
     _ = ccurl_easy_setopt_debug(raw, onTrace)

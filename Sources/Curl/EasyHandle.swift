@@ -3,31 +3,31 @@ internal import CHandshake
 internal import EventLoop
 internal import Glibc
 
-/// Owner of a `CURL *`. Belongs to the loop of the multi handle that it is added to.
+/// The owner of a `CURL *`. Used only on the loop of the multi handle that it is added to.
 package final class EasyHandle {
   let raw: UnsafeMutableRawPointer
   package weak var delegate: (any EasyHandleDelegate)?
   private weak var multi: MultiHandle?
   private var headers = HeaderList()
   private var proxyHeaders = HeaderList()
-  /// What libcurl was given and does not keep alive itself.
+  /// Objects that libcurl refers to and does not keep alive.
   private var policy: TLSPolicy?
   private var share: ShareHandle?
-  /// When its first TLS handshake began, on a connection that it opened; libcurl tells no times of what fails there.
+  /// The time at which the first TLS handshake began on a new connection. libcurl reports no times of a failed handshake.
   package fileprivate(set) var handshakeStart: ContinuousClock.Instant?
-  /// Of the connection by which the last request went out; it may be gone by the transfer's end.
+  /// The parameters of the last request's connection, which may be closed by the transfer's end.
   package fileprivate(set) var tlsParameters: TLSParameters?
-  /// How packets of the connections that it opens are marked, whoever uses them later (RFC 2474 §3): 0...63.
+  /// The DSCP code point (RFC 2474 §3), 0...63, of the connections that this handle opens. It also applies to their later users.
   package var codePoint: UInt8 = 0
   fileprivate var tlsConnection: TLSConnection?
-  /// Of the connection that it opened last, or by which its request went out.
+  /// The certificate request of the connection that the handle opened last, or that carried its request.
   package var certificateRequest: CertificateRequest { tlsConnection?.certificateRequest ?? .none }
-  /// The alert that the peer of that connection sent last (RFC 8446 §6); 0: none. libcurl tells of it only where it came to read it
-  /// before it failed to write, but reads it when it closes the connection.
+  /// The last alert of that connection's peer (RFC 8446 §6); 0 if there was none. Unlike libcurl's error message, it includes an alert that
+  /// libcurl reads only when it closes the connection.
   package var tlsAlert: Int { tlsConnection?.alert ?? 0 }
-  /// No descriptor was left for its socket.
+  /// Whether no descriptor was left for its socket.
   package private(set) var lacksDescriptor = false
-  /// Where what becomes of its HTTP/2 stream is recorded.
+  /// The record of its HTTP/2 stream.
   let stream = UnsafeMutablePointer<cstreams_stream>.allocate(capacity: 1)
   private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
@@ -46,19 +46,20 @@ package final class EasyHandle {
     stream.deallocate()
   }
 
-  /// Back to a new handle's options (curl_easy_reset); `EasyHandlePool` knows where that is enough.
-  /// - Returns: whether it can be used again. libcurl 7.88 leaves the buffer of a transfer whose connection others
-  ///   were still using, and refuses to give it another size (43) from then on.
+  /// Resets all options (curl_easy_reset). `EasyHandlePool` knows the versions for which this is enough.
+  /// - Returns: Whether the handle can be reused. libcurl 7.88 leaves the buffer of a transfer whose connection others were still using,
+  ///   and then
+  /// refuses another buffer size (43).
   func reset() -> Bool {
     curl_easy_reset(raw)
-    // Left alone by the reset; the next transfer may be another session's.
+    // The reset leaves the share, but the next transfer may belong to another session.
     _ = ccurl_easy_setopt_pointer(raw, CURLOPT_SHARE, nil)
     share = nil
     policy = nil
     handshakeStart = nil
     tlsParameters = nil
     tlsConnection = nil
-    forgetStream()
+    resetStream()
     lacksDescriptor = false
     codePoint = 0
     headers = HeaderList()
@@ -68,7 +69,7 @@ package final class EasyHandle {
     return ccurl_easy_setopt_long(raw, CURLOPT_BUFFERSIZE, Int(CURL_MAX_WRITE_SIZE)) == CURLE_OK
   }
 
-  /// What libcurl says of a failure, beyond its code; empty where it says nothing.
+  /// libcurl's message of a failure; empty if there is none.
   package var errorMessage: String { String(cString: message) }
 
   // MARK: Options
@@ -84,7 +85,7 @@ package final class EasyHandle {
       ccurl_easy_setopt_off_t(raw, option.raw, curl_off_t(value)), "easy_setopt \(option.raw.rawValue)")
   }
 
-  /// A request body; libcurl copies it (CURLOPT_COPYPOSTFIELDS).
+  /// Sets a request body, which libcurl copies (CURLOPT_COPYPOSTFIELDS).
   package func setBody(_ body: [UInt8]) throws(CurlError) {
     try set(.postFieldSize, to: Int64(body.count))
     let status = body.withUnsafeBufferPointer {
@@ -93,8 +94,8 @@ package final class EasyHandle {
     try check(status, "easy_setopt COPYPOSTFIELDS")
   }
 
-  /// A request body that the delegate is asked for piece by piece.
-  /// - Parameter length: bytes; nil: not known, sent chunked.
+  /// Sets a request body that the delegate delivers in pieces.
+  /// - Parameter length: The length in bytes; `nil` if unknown, for a chunked body.
   package func setUpload(length: Int64?) throws(CurlError) {
     let context = Unmanaged.passUnretained(self).toOpaque()
     try set(.postFieldSize, to: length ?? -1)
@@ -104,19 +105,19 @@ package final class EasyHandle {
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_SEEKDATA, context), "SEEKDATA")
   }
 
-  /// Header lines, `Name: value`; `Name:` removes one of libcurl's own, `Name;` sends an empty one.
+  /// Sets header lines, `Name: value`. `Name:` removes one of libcurl's own fields, and `Name;` sends an empty one.
   package func setHeaders(_ lines: [String]) throws(CurlError) {
     headers = try HeaderList(lines)
     try check(ccurl_easy_setopt_slist(raw, CURLOPT_HTTPHEADER, headers.raw), "easy_setopt HTTPHEADER")
   }
 
-  /// Header lines of the CONNECT to a proxy; the others never go there.
+  /// Sets header lines of the CONNECT request to a proxy. No other header lines are sent with CONNECT.
   package func setProxyHeaders(_ lines: [String]) throws(CurlError) {
     proxyHeaders = try HeaderList(lines)
     try check(ccurl_easy_setopt_slist(raw, CURLOPT_PROXYHEADER, proxyHeaders.raw), "easy_setopt PROXYHEADER")
   }
 
-  /// By what the peers of TLS connections are judged: in place of libcurl's own authorities and checks.
+  /// Sets the TLS policy, which replaces libcurl's own certificate authorities and checks.
   package func setTLS(_ policy: TLSPolicy) throws(CurlError) {
     self.policy = policy
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_CAPATH, nil), "easy_setopt CAPATH")
@@ -130,19 +131,19 @@ package final class EasyHandle {
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_PRIVATE, context), "PRIVATE")
   }
 
-  /// libcurl itself answers a server's (or a proxy's) NTLM challenges with these, over as many legs as it takes.
+  /// Makes libcurl answer NTLM challenges of a server or proxy by itself, with as many requests as that needs.
   package func setNTLM(user: String, password: String, isProxy: Bool) throws(CurlError) {
     try set(isProxy ? .proxyAuth : .httpAuth, to: Int(ccurl_auth_ntlm))
     try set(isProxy ? .proxyUserName : .userName, to: user)
     try set(isProxy ? .proxyPassword : .password, to: password)
-    // libcurl 7.88 sends the next upload on a connection where NTLM has failed without its body (fixed in 8.7.0).
+    // After a failed NTLM login, libcurl 7.88 sends the connection's next upload without its body (fixed in 8.7.0).
     try set(.forbidReuse, to: 1)
   }
 
-  /// What a SOCKS proxy is offered: nothing but user and password (RFC 1929).
+  /// Offers a SOCKS proxy only user and password as a method (RFC 1929).
   package func setSOCKSMethods() throws(CurlError) { try set(.socks5Auth, to: Int(ccurl_auth_basic)) }
 
-  /// Least and most TLS version, as 10 to 13.
+  /// Sets the minimum and maximum TLS version, as 10 to 13.
   package func setTLSVersions(minimum: Int, maximum: Int) throws(CurlError) {
     let least = [10: CURL_SSLVERSION_TLSv1_0, 11: CURL_SSLVERSION_TLSv1_1, 12: CURL_SSLVERSION_TLSv1_2]
     let most = [
@@ -152,11 +153,11 @@ package final class EasyHandle {
       Int(bitPattern: UInt((least[minimum] ?? CURL_SSLVERSION_TLSv1_3)))
       | Int(bitPattern: UInt((most[maximum] ?? CURL_SSLVERSION_MAX_TLSv1_3)))
     try set(.sslVersion, to: value)
-    // TLS 1.0 and 1.1 sign with SHA-1, which OpenSSL takes at its lowest security level alone.
+    // TLS 1.0 and 1.1 sign with SHA-1, which OpenSSL accepts only at its lowest security level.
     if minimum < 12 { try set(.sslCipherList, to: "DEFAULT:@SECLEVEL=0") }
   }
 
-  /// Sets the callbacks, and `delegate` as who hears them.
+  /// Sets libcurl's callbacks and their delegate.
   package func setCallbacks(_ delegate: any EasyHandleDelegate, in multi: MultiHandle) throws(CurlError) {
     self.delegate = delegate
     self.multi = multi
@@ -172,15 +173,14 @@ package final class EasyHandle {
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_OPENSOCKETDATA, context), "OPENSOCKETDATA")
     try check(ccurl_easy_setopt_prerequest(raw, onPrerequest), "PREREQFUNCTION")
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_PREREQDATA, context), "PREREQDATA")
-    // A connection outlives the easy handle that opened it: its close is told to the multi handle.
+    // A connection outlives the easy handle that opened it, so the multi handle records its close.
     try check(ccurl_easy_setopt_close_socket(raw, onCloseSocket), "CLOSESOCKETFUNCTION")
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_CLOSESOCKETDATA, multi.context), "CLOSESOCKETDATA")
   }
 
   // MARK: Flow
 
-  /// Holds the transfer in these directions and lets it go on in the others; may call the delegate before it
-  /// returns (curl_easy_pause).
+  /// Pauses the transfer in these directions and resumes it in the others (curl_easy_pause). May call the delegate before it returns.
   package func setPaused(_ directions: FlowDirections) {
     let receive = directions.contains(.receive) ? CURLPAUSE_RECV : 0
     let send = directions.contains(.send) ? CURLPAUSE_SEND : 0
@@ -190,21 +190,21 @@ package final class EasyHandle {
   func recordRefusal() { multi?.recordRefusal(of: raw) }
   fileprivate func recordOpen() { multi?.recordOpen() }
 
-  /// A socket that cannot be had is as good as one that is refused: libcurl goes on with the next address.
+  /// Treats a socket that cannot be opened like a refused one: libcurl continues with the next address.
   fileprivate func noSocket(_ cause: Int32) -> curl_socket_t {
     lacksDescriptor = cause == EMFILE || cause == ENFILE
     recordRefusal()
     return CURL_SOCKET_BAD
   }
 
-  /// After a decision on its handshake, or a refused socket: libcurl 7.88 looks at a connection that waits for no
+  /// Makes libcurl continue after a decision on a handshake or a refused socket. libcurl 7.88 examines a connection without a watched
   /// socket only when a pause ends.
   func wake() {
     setPaused(.receive)
     setPaused([])
   }
 
-  // MARK: Facts
+  // MARK: Information
 
   package func info(_ info: EasyInfo<Int>) -> Int {
     var value = 0
@@ -222,7 +222,7 @@ package final class EasyHandle {
     return value.flatMap { $0.pointee == 0 ? nil : String(cString: $0) }
   }
 
-  /// Why a SOCKS proxy did not connect.
+  /// The error of a SOCKS proxy that did not connect.
   package var proxyError: CurlProxyError {
     var value = 0
     _ = ccurl_easy_getinfo_long(raw, CURLINFO_PROXY_ERROR, &value)
@@ -259,7 +259,7 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
 ) -> Int {
   let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
   let easy = handle(context)
-  easy.tlsConnection?.noteAnswer()
+  easy.tlsConnection?.didReceiveResponse()
   return easy.delegate?.didReceiveHeader(line) == false ? 0 : line.count
 }
 
@@ -293,7 +293,7 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
 @c private func onSeekBody(
   _ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32
 ) -> Int32 {
-  // libcurl only ever starts anew.
+  // libcurl seeks only to the start.
   guard origin == SEEK_SET, offset == 0, handle(context).delegate?.rewindBody() == true else {
     return CURL_SEEKFUNC_CANTSEEK
   }
@@ -311,7 +311,7 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
     return CURL_SOCKET_BAD
   }
   let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-  let opened = Descriptors.yielding(socket(address.pointee.family, type, address.pointee.protocol))
+  let opened = Descriptors.rejectingReserved(socket(address.pointee.family, type, address.pointee.protocol))
   guard opened >= 0 else { return handle(context).noSocket(errno) }
   if case .grantedThrough(let interface) = permission {
     let length = socklen_t(interface.utf8.count)
@@ -339,7 +339,7 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
   easy.tlsParameters = TLSParameters(of: easy.raw)
   easy.tlsConnection = TLSConnection(of: easy.raw)
   guard easy.delegate?.maySendRequest(toAddress: address) == true else { return CURL_PREREQFUNC_ABORT }
-  easy.forgetStream()
+  easy.resetStream()
   return CURL_PREREQFUNC_OK
 }
 

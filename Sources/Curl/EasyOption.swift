@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// An option of an easy handle, with the type of value it takes.
+/// An option of an easy handle, with the type of its value.
 package struct EasyOption<Value>: Sendable {
   let raw: CURLoption
 }
@@ -12,7 +12,7 @@ extension EasyOption<String> {
   package static var customRequest: Self { Self(raw: CURLOPT_CUSTOMREQUEST) }
   package static var userAgent: Self { Self(raw: CURLOPT_USERAGENT) }
   package static var proxy: Self { Self(raw: CURLOPT_PROXY) }
-  /// The socket that is connected to in place of the URL's host.
+  /// The UNIX socket to connect to in place of the URL's host.
   package static var unixSocketPath: Self { Self(raw: CURLOPT_UNIX_SOCKET_PATH) }
   package static var noProxy: Self { Self(raw: CURLOPT_NOPROXY) }
   package static var protocols: Self { Self(raw: CURLOPT_PROTOCOLS_STR) }
@@ -49,7 +49,7 @@ extension EasyOption<Int> {
   package static var uploadBufferSize: Self { Self(raw: CURLOPT_UPLOAD_BUFFERSIZE) }
   package static var connectTimeoutMilliseconds: Self { Self(raw: CURLOPT_CONNECTTIMEOUT_MS) }
   package static var sslVersion: Self { Self(raw: CURLOPT_SSLVERSION) }
-  /// Ends the transfer as soon as it could send its request.
+  /// Ends the transfer when it could send its request.
   package static var connectOnly: Self { Self(raw: CURLOPT_CONNECT_ONLY) }
   package static var tcpKeepAlive: Self { Self(raw: CURLOPT_TCP_KEEPALIVE) }
 }
@@ -58,7 +58,7 @@ extension EasyOption<Int64> {
   package static var postFieldSize: Self { Self(raw: CURLOPT_POSTFIELDSIZE_LARGE) }
 }
 
-/// A number that libcurl tells of a finished transfer.
+/// Information of a transfer, with the type of its value.
 package struct EasyInfo<Value>: Sendable {
   let raw: CURLINFO
 }

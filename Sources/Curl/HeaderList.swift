@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// A list of header lines, for as long as libcurl may read it.
+/// A list of header lines, which lives as long as libcurl may read it.
 final class HeaderList {
   private(set) var raw: UnsafeMutablePointer<curl_slist>?
 

@@ -2,13 +2,12 @@ internal import CCurl
 internal import CHandshake
 internal import EventLoop
 
-/// Owner of a `CURLM *`: the connections of one session. Neither Sendable nor an actor: the actor that holds it
-/// isolates it.
+/// The owner of a `CURLM *`: a group of connections. It is neither Sendable nor an actor; its owner isolates it.
 ///
-/// libcurl forbids calling it back from inside a callback (CURLM_RECURSIVE_API_CALL), so callbacks only record, and
-/// the shell takes what was recorded after each call and acts on it.
+/// libcurl forbids calls from inside a callback (CURLM_RECURSIVE_API_CALL). Callbacks therefore only record, and the owner takes and
+/// handles the records after each call.
 package final class MultiHandle {
-  /// What libcurl wants to hear of a socket. Order matters: a descriptor may be closed and used again.
+  /// A change of a socket. The order matters, because a descriptor may be closed and reused.
   package enum SocketChange: Sendable {
     case watch(descriptor: Int32, readable: Bool, writable: Bool)
     case closed(descriptor: Int32)
@@ -24,24 +23,24 @@ package final class MultiHandle {
   private var refused: [UnsafeMutableRawPointer] = []
   /// TLS sessions are resumed within one multi handle only.
   let share: ShareHandle?
-  /// The handshakes that wait for a decision; C appends to it.
+  /// The handshakes that wait for a decision; C appends to this queue.
   let handshakes: UnsafeMutablePointer<chandshake_queue>
-  /// Sockets of connections, in use or kept.
+  /// The number of sockets of connections, idle ones included.
   private var openSockets = 0
-  /// What it takes of the process's descriptors: libcurl's own pair, and sockets.
+  /// The number of the process's descriptors that it uses: libcurl's own pair, and sockets.
   package var descriptors: Int { 2 + openSockets }
-  /// When libcurl next wants `performTimeouts()`; nil: not at all.
+  /// The time at which libcurl next needs `performTimeouts()`; `nil` if it needs none.
   package private(set) var deadline: ContinuousClock.Instant?
 
   var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
   /// - Parameters:
-  ///   - multiplexing: whether requests may share an HTTP/2 connection.
-  ///   - maximumIdleConnections: connections kept for later requests.
+  ///   - multiplexing: Whether requests may share an HTTP/2 connection.
+  ///   - maximumIdleConnections: The maximum number of connections kept for later requests.
   package init(multiplexing: Bool, maximumIdleConnections: Int) throws(CurlError) {
     _ = Self.initialized
     _ = EasyHandle.recordsStreams
-    guard Descriptors.areLeft else {
+    guard Descriptors.hasSpare else {
       throw CurlError(result: .outOfMemory, operation: "multi_init: no descriptors are left")
     }
     guard let raw = curl_multi_init() else {
@@ -61,7 +60,7 @@ package final class MultiHandle {
 
   private static let initialized: Void = ccurl_global_init()
 
-  /// Ends every transfer and frees the handle. libcurl calls back during cleanup, so this is not `deinit`'s work.
+  /// Ends all transfers and frees the handle. libcurl calls back during cleanup, so `deinit` cannot do this.
   package func close() {
     guard let raw else { return }
     for easy in handles.values { curl_multi_remove_handle(raw, easy.raw) }
@@ -75,7 +74,7 @@ package final class MultiHandle {
     handshakes.deallocate()
   }
 
-  /// Whether no transfer is in it.
+  /// Whether the handle has no transfer.
   package var isEmpty: Bool { handles.isEmpty }
 
   package func add(_ easy: EasyHandle) throws(CurlError) {
@@ -86,13 +85,13 @@ package final class MultiHandle {
     handles[easy.raw] = easy
   }
 
-  /// Takes a transfer out before its end. Never from inside a callback.
+  /// Removes a transfer before its end. Must not be called inside a callback.
   package func remove(_ easy: EasyHandle) {
     guard handles.removeValue(forKey: easy.raw) != nil else { return }
     curl_multi_remove_handle(raw, easy.raw)
   }
 
-  /// Tells libcurl that a socket is ready.
+  /// Makes libcurl handle a socket that is ready.
   package func perform(_ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool) {
     var running: Int32 = 0
     let mask =
@@ -100,26 +99,26 @@ package final class MultiHandle {
     curl_multi_socket_action(raw, descriptor, mask, &running)
   }
 
-  /// Lets libcurl do what its deadline was for.
+  /// Makes libcurl handle its passed deadline.
   package func performTimeouts() {
     deadline = nil
     var running: Int32 = 0
     curl_multi_socket_action(raw, CURL_SOCKET_BAD, 0, &running)
   }
 
-  /// What the callbacks recorded of sockets since the last call.
+  /// Returns the socket changes since the last call.
   package func takeSocketChanges() -> [SocketChange] {
     defer { changes.removeAll(keepingCapacity: true) }
     return changes
   }
 
-  /// The transfers that ended since the last call; they are out of the multi handle.
+  /// Removes and returns the transfers that ended since the last call.
   package func takeCompletions() -> [Completion] {
     var completions: [Completion] = []
     var left: Int32 = 0
     while let message = curl_multi_info_read(raw, &left)?.pointee {
       guard message.msg == CURLMSG_DONE, let pointer = message.easy_handle else { continue }
-      let code = message.data.result  // before the removal: the message dies with it
+      let code = message.data.result  // Read before the removal, which frees the message.
       curl_multi_remove_handle(raw, pointer)
       guard let easy = handles.removeValue(forKey: pointer) else { continue }
       completions.append(Completion(easy: easy, result: CurlResult(code: Int(code.rawValue))))
@@ -127,10 +126,10 @@ package final class MultiHandle {
     return completions
   }
 
-  /// The handshakes that began to wait since the last call, with the transfers that opened their connections.
+  /// Returns the handshakes that began to wait since the last call, with the transfers that opened their connections.
   package func takeHandshakes() -> [(easy: EasyHandle, handshake: TLSHandshake)] {
     var taken: [(EasyHandle, TLSHandshake)] = []
-    while let raw = chandshake_take(handshakes) {
+    while let raw = chandshake_dequeue(handshakes) {
       let handshake = TLSHandshake(raw)
       guard let easy = handshake.easy.flatMap({ handles[$0] }) else { continue }
       taken.append((easy, handshake))
@@ -138,8 +137,8 @@ package final class MultiHandle {
     return taken
   }
 
-  /// Those that had a socket refused since the last call: libcurl has the next address ready, but may not try it.
-  func takeRefused() -> [EasyHandle] {
+  /// Returns the transfers with a socket refused since the last call. libcurl tries their next address only after a wake-up.
+  func takeRefusedHandles() -> [EasyHandle] {
     defer { refused = [] }
     return refused.compactMap { handles[$0] }
   }
@@ -156,7 +155,7 @@ package final class MultiHandle {
   }
 }
 
-/// Owner of a `CURLSH *`. Lives as long as a transfer uses it.
+/// The owner of a `CURLSH *`. Lives as long as a transfer uses it.
 final class ShareHandle {
   let raw: UnsafeMutableRawPointer
   init?() {

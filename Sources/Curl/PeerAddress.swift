@@ -2,7 +2,7 @@ internal import CCurl
 internal import CHandshake
 internal import Glibc
 
-/// The address a socket is about to be connected to.
+/// The address that a socket is about to be connected to.
 package enum PeerAddress: Sendable, Equatable {
   case v4(UInt32)
   case v6(high: UInt64, low: UInt64)
@@ -10,7 +10,7 @@ package enum PeerAddress: Sendable, Equatable {
   case other
 
   init(_ address: UnsafePointer<curl_sockaddr>) {
-    // curl_sockaddr ends in a sockaddr that is longer than its declared type: read from the raw bytes.
+    // The address at the end of curl_sockaddr is longer than its declared type, so the raw bytes are read.
     let raw = UnsafeRawPointer(address) + MemoryLayout<curl_sockaddr>.offset(of: \.addr)!
     self.init(sockaddr: raw, family: address.pointee.family)
   }

@@ -9,7 +9,7 @@ package final class SHA512Truncated {
 
   package func update(_ bytes: [UInt8]) { chandshake_sha512_256_update(hash, bytes, bytes.count) }
 
-  /// The digest's 32 bytes. Called once.
+  /// Returns the digest's 32 bytes. Call this once.
   package func finalize() -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     chandshake_sha512_256_end(hash, &digest)

@@ -2,25 +2,25 @@ internal import CHandshake
 internal import CCurl
 internal import Glibc
 
-/// A handshake that is held until somebody decides. On its multi handle's thread only.
+/// A TLS handshake that waits for a decision. Used on its multi handle's thread only.
 package final class TLSHandshake {
-  package enum Question: Sendable {
+  package enum PausePoint: Sendable {
     case trust, certificate
-    /// It is over, and the request is about to go out; every decision but `refuse` lets it.
+    /// The handshake is complete, and the request is about to be sent. Every decision except `refuse` permits it.
     case end
   }
-  package enum Decision {
-    /// What the evaluation found; the policy's own certificate or none.
+  package enum Resolution {
+    /// The result of the verification, or the policy's own certificate if it has one.
     case byDefault
     /// The peer is trusted.
     case trust
-    /// The server is shown this.
+    /// The certificate to send to the server.
     case identity(TLSIdentity)
-    /// The server is shown no certificate.
+    /// No certificate is sent to the server.
     case noIdentity
     case refuse
   }
-  /// A certificate of a peer's chain. Names as RFC 2253 writes them, times in seconds since 1970.
+  /// A certificate of a peer's chain. Names are written as in RFC 2253, times are seconds since 1970.
   package struct Certificate: Sendable {
     package let pem: String
     package let subject: String
@@ -28,7 +28,7 @@ package final class TLSHandshake {
     package let notBefore: Int64
     package let notAfter: Int64
     package let sha256: [UInt8]
-    /// Of the SubjectPublicKeyInfo: what pins name (RFC 7469 §2.4).
+    /// The digest of the SubjectPublicKeyInfo, as in pins (RFC 7469 §2.4).
     package let keySHA256: [UInt8]
   }
 
@@ -37,30 +37,30 @@ package final class TLSHandshake {
   deinit { chandshake_release(raw) }
 
   var easy: UnsafeMutableRawPointer? { chandshake_easy(raw) }
-  package var question: Question {
+  package var question: PausePoint {
     switch chandshake_get_question(raw) {
     case chandshake_is_trust: .trust
     case chandshake_is_end: .end
     default: .certificate
     }
   }
-  /// Nobody has decided yet.
+  /// Whether there is no decision yet.
   package var isOpen: Bool { chandshake_is_open(raw) }
 
-  /// What the default evaluation found (X509_V_…); 0: trusted.
+  /// The result of the default verification (X509_V_…); 0 if the peer is trusted.
   package var verifyError: Int { Int(chandshake_verify_error(raw)) }
   package var verifyMessage: String {
     String(cString: chandshake_verify_message(chandshake_verify_error(raw)))
   }
 
-  /// SHA-256 over the whole chain.
+  /// The SHA-256 digest of the whole chain.
   package var chainDigest: [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     chandshake_chain_digest(raw, &digest)
     return digest
   }
 
-  /// The peer's own certificate first.
+  /// The chain, beginning with the peer's own certificate.
   package var chain: [Certificate] {
     (0..<chandshake_chain_count(raw)).map { index in
       var certificate = chandshake_certificate()
@@ -70,7 +70,7 @@ package final class TLSHandshake {
     }
   }
 
-  /// The authorities whose certificates the server accepts; empty: any.
+  /// The names of the certificate authorities that the server accepts; empty if it accepts any.
   package var issuers: [String] {
     (0..<chandshake_issuer_count(raw)).compactMap { index in
       guard let text = chandshake_copy_issuer(raw, index) else { return nil }
@@ -79,8 +79,8 @@ package final class TLSHandshake {
     }
   }
 
-  /// Decides, once; `CurlTransport.wake` then lets the handshake go on.
-  package func decide(_ decision: Decision) {
+  /// Decides, once. `CurlTransport.wake` then continues the handshake.
+  package func decide(_ decision: Resolution) {
     switch decision {
     case .byDefault: chandshake_decide(raw, chandshake_default, nil)
     case .trust, .noIdentity: chandshake_decide(raw, chandshake_accept, nil)

@@ -1,31 +1,31 @@
 internal import CCurl
 internal import CHandshake
 
-/// How a server's request for the client's certificate stands.
+/// The state of a server's request for a client certificate.
 package enum CertificateRequest: Sendable {
-  /// There was none, or the client was let in.
+  /// There was no request, or the server has accepted the client.
   case none
-  /// No certificate was shown.
+  /// No certificate was sent.
   case unmet
   case answered
 }
 
-/// A TLS connection by which a request went out, or was to. It may be closed since.
+/// The TLS connection of a request. It may be closed.
 final class TLSConnection {
   private let raw: OpaquePointer
 
-  /// Nil where the transfer has no connection, or none with TLS.
+  /// Returns `nil` if the transfer has no connection, or one without TLS.
   init?(of easy: UnsafeMutableRawPointer) {
     guard let session = ccurl_easy_get_tls_session(easy), let raw = chandshake_of_session(session) else {
       return nil
     }
     self.raw = raw
   }
-  /// Of a connection that is being made.
+  /// Creates a reference to a connection that is being opened.
   init(context: UnsafeRawPointer) { raw = chandshake_of_context(context) }
   deinit { chandshake_release(raw) }
 
-  /// The last alert that the peer sent; 0: none.
+  /// The last alert of the peer; 0 if there was none.
   var alert: Int { Int(chandshake_alert(raw)) }
 
   var certificateRequest: CertificateRequest {
@@ -36,18 +36,18 @@ final class TLSConnection {
     }
   }
 
-  /// The server has begun to answer a request.
-  func noteAnswer() { chandshake_let_in(raw) }
+  /// Records that the server has begun to respond to a request.
+  func didReceiveResponse() { chandshake_note_response(raw) }
 }
 
-/// What the two ends of a TLS connection have agreed on.
+/// The negotiated parameters of a TLS connection.
 package struct TLSParameters: Sendable, Equatable {
-  /// As configurations name it: `TLSv1.2`, `TLSv1.3`.
+  /// The version as in configurations, such as `TLSv1.3`.
   package let version: String
-  /// By its name at IANA, such as `TLS_AES_256_GCM_SHA384`.
+  /// The IANA name, such as `TLS_AES_256_GCM_SHA384`.
   package let cipherSuite: String
 
-  /// Nil where the transfer has no connection, or none with TLS (CURLINFO_TLS_SSL_PTR).
+  /// Returns `nil` if the transfer has no connection, or one without TLS (CURLINFO_TLS_SSL_PTR).
   init?(of easy: UnsafeMutableRawPointer) {
     guard let session = ccurl_easy_get_tls_session(easy) else { return nil }
     var (version, cipherSuite): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)

@@ -1,15 +1,15 @@
 internal import CHandshake
 
-/// The authorities that a session trusts.
-package final class TLSRoots: @unchecked Sendable {
-  // Unchecked: never changed; OpenSSL counts and locks what is behind it.
+/// A set of trusted certificate authorities.
+package final class CertificateAuthoritySet: @unchecked Sendable {
+  // Unchecked: immutable. OpenSSL locks the objects that it shares, and counts their references.
   package struct Fault: Error, Sendable, CustomStringConvertible {
     package let message: String
     package var description: String { message }
   }
   let raw: OpaquePointer
 
-  /// An empty set.
+  /// Creates an empty set.
   package init() {
     var problem = CString()
     guard let raw = chandshake_roots_create(nil, nil, &problem.bytes, problem.bytes.count) else {
@@ -18,19 +18,21 @@ package final class TLSRoots: @unchecked Sendable {
     self.raw = raw
   }
 
-  /// - Parameter file: path of a file with certificates in PEM.
+  /// - Parameter file: The path of a file with certificates in PEM.
   package init(file: String) throws(Fault) { raw = try Self.read(file: file, pem: nil) }
 
-  /// - Parameter pem: certificates in PEM.
+  /// - Parameter pem: Certificates in PEM.
   package init(pem: String) throws(Fault) {
-    // C would not see what stands behind it.
-    guard !pem.utf8.contains(0) else { throw Fault(message: "not certificates in PEM: a zero byte") }
+    // C would ignore all text after a zero byte.
+    guard !pem.utf8.contains(0) else { throw Fault(message: "must be certificates in PEM: a zero byte") }
     raw = try Self.read(file: nil, pem: pem)
   }
 
-  /// Joins two sets; no certificate is read or copied.
-  /// - Precondition: neither argument is itself a joined set.
-  package init(_ first: TLSRoots, and second: TLSRoots) { raw = chandshake_roots_join(first.raw, second.raw) }
+  /// Joins two sets, without reading or copying certificates.
+  /// - Precondition: Neither argument is itself a joined set.
+  package init(_ first: CertificateAuthoritySet, and second: CertificateAuthoritySet) {
+    raw = chandshake_roots_join(first.raw, second.raw)
+  }
 
   private static func read(file: String?, pem: String?) throws(Fault) -> OpaquePointer {
     var problem = CString()
@@ -45,30 +47,30 @@ package final class TLSRoots: @unchecked Sendable {
 
   deinit { chandshake_roots_free(raw) }
 
-  /// The file of the system's authorities, as libcurl was built to find them.
+  /// The file of the system's certificate authorities that libcurl was built with.
   package static var systemFile: String {
     CurlVersion.certificateAuthorityFile ?? "/etc/ssl/certs/ca-certificates.crt"
   }
 }
 
-/// A client's certificate and its key (URLCredential with a SecIdentity). On one thread only.
+/// A client certificate and its key (URLCredential with a SecIdentity). Used on one thread only.
 package final class TLSIdentity {
   package struct Fault: Error, Sendable, CustomStringConvertible {
-    /// Begins with `certificate` or `key`.
+    /// The message, which begins with `certificate` or `key`.
     package let message: String
     package var description: String { message }
   }
   let raw: OpaquePointer
 
   /// - Parameters:
-  ///   - certificate: PEM, perhaps with those of the authorities between it and the root.
-  ///   - key: PEM, without a passphrase.
+  ///   - certificate: The certificate in PEM. Intermediate certificates may follow it.
+  ///   - key: The key in PEM, without a passphrase.
   package init(certificate: String, key: String) throws(Fault) {
-    // C would not see what stands behind it.
+    // C would ignore all text after a zero byte.
     guard !certificate.utf8.contains(0) else {
-      throw Fault(message: "certificate is not one in PEM: a zero byte")
+      throw Fault(message: "certificate must be in PEM: a zero byte")
     }
-    guard !key.utf8.contains(0) else { throw Fault(message: "key is not one in PEM: a zero byte") }
+    guard !key.utf8.contains(0) else { throw Fault(message: "key must be in PEM: a zero byte") }
     var problem = CString()
     guard let raw = chandshake_identity_create(certificate, key, &problem.bytes, problem.bytes.count) else {
       throw Fault(message: problem.text)
@@ -78,20 +80,20 @@ package final class TLSIdentity {
   deinit { chandshake_identity_free(raw) }
 }
 
-/// By what the peers of one host are judged, and which handshakes are held. On its multi handle's thread only.
+/// The verification of one host's certificates, and the choice of handshakes to hold. Used on its multi handle's thread only.
 package final class TLSPolicy {
   let raw: OpaquePointer
-  /// Whether a handshake may be cut short by resuming an earlier one: where none is held for a decision, and nobody is shown
-  /// who the client is, as that would stay so when the certificate is another one or none.
+  /// Whether an earlier TLS session may be resumed: only if no handshake is held for a decision and the client has no certificate. A
+  /// resumed session would keep the client's identity after the certificate has changed.
   let resumes: Bool
 
   /// - Parameters:
-  ///   - host: whose certificate it must be.
-  ///   - pins: SHA-256 digests of keys, one of which the chain must have; empty: any will do.
-  ///   - waitsAtEnd: each handshake is held once more when it is over, before anything of a request goes out.
-  ///   - identity: shown where a server asks for a certificate and nobody else is asked.
+  ///   - host: The host that the certificate must name.
+  ///   - pins: SHA-256 digests of keys, one of which the chain must have; empty for no pins.
+  ///   - waitsAtEnd: Whether each complete handshake is held again before any part of a request is sent.
+  ///   - identity: The certificate to send if a server requests one and no delegate is asked.
   package init(
-    roots: TLSRoots, host: String, pins: [[UInt8]] = [], asksForTrust: Bool = false,
+    roots: CertificateAuthoritySet, host: String, pins: [[UInt8]] = [], asksForTrust: Bool = false,
     asksForCertificate: Bool = false, waitsAtEnd: Bool = false, identity: TLSIdentity? = nil,
     in multi: MultiHandle
   ) {
@@ -103,7 +105,7 @@ package final class TLSPolicy {
   deinit { chandshake_policy_release(raw) }
 }
 
-/// Room for what C writes.
+/// A buffer for text that C writes.
 struct CString {
   var bytes = [CChar](repeating: 0, count: 256)
   var text: String {

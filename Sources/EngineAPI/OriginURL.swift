@@ -3,11 +3,11 @@ package import TransferModel
 
 /// Checks URLs with the parser that will use them.
 package enum OriginURL {
-  /// Why nobody can ask for this URL; nil where one can.
+  /// Returns the error of a URL that cannot be requested; `nil` if it can.
   package static func fault(_ url: String) -> TransferError? {
     do throws(TransferError) {
       guard try parse(url).credential == nil else {
-        return TransferError(.badURL, "credentials do not belong in a URL")
+        return TransferError(.badURL, "must not contain a user or password")
       }
       return nil
     } catch {
@@ -15,38 +15,39 @@ package enum OriginURL {
     }
   }
 
-  /// The URL without what it says of a user, and that apart.
+  /// Returns the URL without its user and password, and these as a credential.
   package static func parse(_ url: String) throws(TransferError) -> (url: String, credential: Credential?) {
     do throws(CurlURL.Fault) {
       let parsed = try CurlURL(url)
       return parsed.hasUserInfo ? (parsed.text, parsed.credential) : (url, nil)
     } catch {
       switch error {
-      case .malformed(let reason): throw TransferError(.badURL, "not a URL: \(reason)")
+      case .malformed(let reason):
+        throw TransferError(.badURL, "is not a valid URL (\(reason)); give an absolute http or https URL")
       case .unsupportedScheme(let scheme):
-        throw TransferError(.unsupportedURL, "the scheme '\(scheme)' is not supported; http and https are")
+        throw TransferError(.unsupportedURL, "the scheme '\(scheme)' is not supported; use http or https")
       }
     }
   }
 }
 
 extension CurlURL {
-  /// For the task alone: another may ask for the same place as somebody else.
+  /// The URL's credential. It is for one task only, because other tasks may have another user at the same origin.
   package var credential: Credential? {
     hasUserInfo ? Credential(user: user ?? "", password: password ?? "", persistence: .none) : nil
   }
 
-  /// The path that a request asks for.
+  /// The path of the request target.
   package var path: String { String(requestTarget.prefix { $0 != "?" }) }
 }
 
 extension OriginURL {
-  /// The host and path that a request for the URL would go to; nil where there is none.
-  package static func place(_ url: String) -> (host: String, path: String)? {
+  /// Returns the host and path of a request for the URL; `nil` if the URL is malformed.
+  package static func hostAndPath(_ url: String) -> (host: String, path: String)? {
     (try? CurlURL(url)).map { ($0.tlsHost, $0.path) }
   }
 
-  /// Scheme, host and port are the same.
+  /// Returns whether scheme, host and port are equal.
   package static func isSameOrigin(_ one: String, _ other: String) -> Bool {
     guard let one = try? CurlURL(one), let other = try? CurlURL(other) else { return false }
     return one.origin == other.origin

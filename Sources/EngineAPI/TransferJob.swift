@@ -1,51 +1,51 @@
 package import HTTPCache
 package import TransferModel
 
-/// What a worker needs to carry a task out.
+/// A task as the engine needs it.
 package struct TransferJob: Sendable {
   package var task: TaskID
   package var session: SessionID
   package var sessionType = SessionType.default
-  /// The session's: all of its jobs have the same.
-  package var sharedConfiguration: Shared<SessionConfiguration>
+  /// The session's configuration, shared by all of its jobs.
+  package var sharedConfiguration: SharedBox<SessionConfiguration>
   package var kind: TaskKind
   package var request: TransferRequest
   package var priority: Double
-  /// Bytes per second of this task alone.
+  /// The rate limit of this task in bytes per second.
   package var maximumBytesPerSecond: Int?
-  /// Of the request that the task was created with.
+  /// The URL of the request that the task was created with.
   package var originalURL: String
   package var delegate: SessionDelegate?
   package var asksForResponses = false
   package var asksForCaching = false
-  /// Who is asked in the handshakes of its connections.
+  /// Whether the delegate is asked about trust in the handshakes of the task's connections.
   package var asksForTrust = false
   package var asksForCertificate = false
-  /// Data is shown as it comes; else when it is whole.
+  /// Whether data is shown as it is received. Otherwise it is shown when it is complete.
   package var prefersIncrementalDelivery = true
-  /// Where a download goes on.
-  @IndirectIfAny package var resumePoint: ResumePoint?
-  /// How many questions were asked about it so far: the next has the next number.
-  package var questions = 0
-  /// Under which what it writes is kept: the owner's epoch, and the attempt. Nil: under the task's name alone.
+  /// The place at which a download or upload continues.
+  @IndirectOptional package var resumePoint: ResumePoint?
+  /// The number of decisions that the task has requested so far. The next one gets the next number.
+  package var decisionCount = 0
+  /// The stamp of the task's blobs: the owner's epoch, and the attempt. `nil` if blobs have only the task's name.
   package var blob: BlobStamp?
-  /// What a job for nobody in particular is for: it is known to its worker only.
+  /// The purpose of a background revalidation, a job that only its transfer loop knows.
   package struct Revalidation: Sendable {
-    /// Stored, and asked about.
+    /// The stored response to revalidate.
     package let stored: CachedResponse
-    /// What becomes of another that comes in its place.
+    /// The storage policy of a response that replaces the stored one.
     package let policy: CacheStoragePolicy
 
     package init(stored: CachedResponse, policy: CacheStoragePolicy) {
       (self.stored, self.policy) = (stored, policy)
     }
   }
-  @IndirectIfAny package var revalidates: Revalidation?
-  /// Why it cannot be carried out at all.
-  @IndirectIfAny package var fault: TransferError?
+  @IndirectOptional package var revalidates: Revalidation?
+  /// The error of a task that cannot run at all.
+  @IndirectOptional package var fault: TransferError?
 
   package init(
-    task: TaskID, session: SessionID, configuration: Shared<SessionConfiguration>, kind: TaskKind,
+    task: TaskID, session: SessionID, configuration: SharedBox<SessionConfiguration>, kind: TaskKind,
     request: TransferRequest, priority: Double
   ) {
     self.task = task
@@ -62,7 +62,7 @@ package struct TransferJob: Sendable {
     request: TransferRequest, priority: Double
   ) {
     self.init(
-      task: task, session: session, configuration: Shared(configuration), kind: kind, request: request,
+      task: task, session: session, configuration: SharedBox(configuration), kind: kind, request: request,
       priority: priority)
   }
 }

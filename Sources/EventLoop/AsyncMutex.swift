@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A lock that is held across waits: it lets one task in at a time.
+/// A lock that a task may hold while it awaits. It admits one task at a time.
 package final class AsyncMutex: Sendable {
   private struct State {
     var isLocked = false
@@ -18,7 +18,8 @@ package final class AsyncMutex: Sendable {
     return try await body()
   }
 
-  /// - Returns: what to wait for before the next try; nil: the caller has the lock.
+  /// Tries to take the lock.
+  /// - Returns: the waiter to await before the next try; `nil` if the caller has the lock.
   private func lock() -> Waiter? {
     state.withLock { state in
       guard state.isLocked else {

@@ -2,16 +2,17 @@ internal import CProcess
 internal import CLinux
 internal import Glibc
 
-/// System calls that may wait for a disk. No loop makes them: in a debug build one that does traps. What belongs to a loop
-/// hands them to a `WorkerPool`.
+/// System calls that may wait for a disk. An event loop must not call them; it uses a `ThreadPool` instead. A debug build traps if a
+/// loop's thread calls one.
 package enum Disk {
-  /// Traps, in a debug build, on the thread of an event loop.
+  /// Traps on the thread of an event loop, in a debug build.
   package static func mayBlock(_ call: StaticString = #function) {
     assert(!isOnLoop, "\(call) on an event loop")
   }
   private static var isOnLoop: Bool { cprocess_is_loop_thread() != 0 }
 
-  /// - Returns: a descriptor that programs started later do not have; -1 with errno.
+  /// Opens a file.
+  /// - Returns: a descriptor that child processes do not inherit; -1 with errno on failure.
   package static func open(_ path: String, _ flags: Int32) -> Int32 {
     mayBlock()
     return Glibc.open(path, flags | O_CLOEXEC, 0o600)
@@ -40,27 +41,27 @@ package enum Disk {
     mayBlock()
     return Glibc.ftruncate(descriptor, off_t(size))
   }
-  /// fdatasync(2).
+  /// Calls fdatasync(2).
   package static func syncData(_ descriptor: Int32) -> Int32 {
     mayBlock()
     return Glibc.fdatasync(descriptor)
   }
 
-  /// The size of an open file; nil where it cannot be had.
+  /// Returns the size of an open file; `nil` on failure.
   package static func size(of descriptor: Int32) -> Int64? {
     mayBlock()
     var information = stat()
     return fstat(descriptor, &information) == 0 ? Int64(information.st_size) : nil
   }
 
-  /// The size of a file; nil where there is none.
+  /// Returns the size of a file; `nil` if there is no such file.
   package static func size(_ path: String) -> Int64? {
     mayBlock()
     var information = stat()
     return stat(path, &information) == 0 ? Int64(information.st_size) : nil
   }
 
-  /// The names in a directory but for its own and its parent's; none where it cannot be read.
+  /// Returns the names in a directory except `.` and `..`; none if it cannot be read.
   package static func names(in directory: String) -> [String] {
     var names: [String] = []
     forEachName(in: directory) { name in
@@ -70,8 +71,8 @@ package enum Disk {
     return names
   }
 
-  /// The same, one after the other.
-  /// - Parameter body: returns false to stop.
+  /// Calls `body` for each name in a directory except `.` and `..`.
+  /// - Parameter body: returns `false` to stop.
   /// - Returns: 0, or the errno(3) value that ended the listing early.
   @discardableResult
   package static func forEachName(in directory: String, _ body: (String) -> Bool) -> Int32 {
@@ -81,14 +82,14 @@ package enum Disk {
     while true {
       errno = 0
       guard let entry = readdir(stream) else { return errno }
-      // Where it lies: a copy of the field would be of 256 bytes, which an entry need not have.
+      // Read the name in place: a copy of the field would read 256 bytes, and the entry may be shorter.
       guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return 0 }
       let name = String(cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
       if name != ".", name != "..", !body(name) { return 0 }
     }
   }
 
-  /// What was made, renamed or removed in a directory reaches the disk.
+  /// Syncs the created, renamed and deleted names of a directory to disk.
   package static func sync(_ directory: String) {
     let descriptor = open(directory, O_RDONLY | O_DIRECTORY)
     guard descriptor >= 0 else { return }
@@ -96,13 +97,13 @@ package enum Disk {
     Glibc.close(descriptor)
   }
 
-  /// A rename reaches the disk: the directory that has the name does.
+  /// Syncs a rename to disk, by syncing the directory of the name.
   package static func syncParent(of path: String) {
     guard let slash = path.lastIndex(of: "/") else { return }
     sync(String(path[..<slash]))
   }
 
-  /// As `rename`, but never in the place of another file: EEXIST then. Where the file system cannot tell, it is linked and unlinked.
+  /// Renames a file but never replaces another (EEXIST). If the file system does not support that, the file is linked and unlinked.
   package static func renameNew(_ path: String, _ new: String) -> Int32 {
     mayBlock()
     let isRenamed = clinux_rename_new(path, new) == 0
@@ -111,10 +112,10 @@ package enum Disk {
     return unlink(path)
   }
 
-  /// Closes a file. The last descriptor of one that has lost its name frees its blocks, which takes a while for a
-  /// large one: a loop has that done elsewhere.
+  /// Closes a file. The last descriptor of a deleted file frees its blocks, which is slow for a large file. On a loop's thread, another
+  /// thread closes the file.
   package static func close(_ descriptor: Int32) {
     if isOnLoop { closer.submit { Glibc.close(descriptor) } } else { Glibc.close(descriptor) }
   }
-  private static let closer = WorkerPool(name: "ferry-close", threads: 1)
+  private static let closer = ThreadPool(name: "ferry-close", threads: 1)
 }

@@ -4,12 +4,12 @@ internal import DequeModule
 internal import Glibc
 internal import Synchronization
 
-/// Hears what the kernel says of one descriptor. Called on the loop's thread.
+/// A receiver of the kernel's events for one descriptor. The loop calls it on its thread.
 package protocol DescriptorHandler: AnyObject {
   func descriptorIsReady(_ descriptor: Int32, _ readiness: Readiness)
 }
 
-/// What a descriptor is ready for.
+/// The events for which a descriptor is ready.
 package struct Readiness: OptionSet, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -20,15 +20,15 @@ package struct Readiness: OptionSet, Sendable {
   package static let hungUp = Readiness(rawValue: 8)
 }
 
-/// One thread asleep in `epoll_wait`, and the executor of the actors that live on it.
+/// One thread that waits in `epoll_wait`, and the executor of the actors that live on it.
 ///
-/// An actor whose `unownedExecutor` is a loop runs on that thread alone, so it can own C handles that must not be
-/// shared. A call into such an actor is the loop's mailbox: jobs gather under a lock and run in one batch a tick, at
-/// most `jobsPerTick` of them, so that a flood of jobs cannot starve the sockets.
+/// An actor whose `unownedExecutor` is a loop runs on that thread alone, so it can own C handles that must not be shared. A call into
+/// such an actor goes through the loop's inbox. Jobs gather under a lock and run in one batch per tick. A batch has at most `jobsPerTick`
+/// jobs, so that a flood of jobs cannot starve the sockets.
 ///
-/// What is marked "on the loop" must be called from its thread.
+/// Functions marked "on the loop" must be called from its thread.
 package final class EventLoop: SerialExecutor, @unchecked Sendable {
-  // Unchecked: everything below that is not behind `inbox` is touched on the loop's thread only.
+  // Unchecked: only the loop's thread uses the state outside `inbox`.
   private struct Inbox {
     var jobs: [UnownedJob] = []
     var actions: [@Sendable () -> Void] = []
@@ -38,7 +38,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   private struct Registration {
     weak var handler: (any DescriptorHandler)?
     var interest: UInt32 = 0
-    /// What epoll was last told; interest that vanishes is removed lazily, when it fires.
+    /// The events that epoll watches. Interest that vanishes is removed lazily, at the next event.
     var registered: UInt32 = 0
   }
 
@@ -47,15 +47,15 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
   private let inbox = Mutex(Inbox())
   private let epoll: Int32
-  private let doorbell: Int32
+  private let wakeupDescriptor: Int32
   private let thread = Atomic<UInt>(0)
-  /// Set by whoever starts the loop and taken by whoever ends it.
+  /// The loop's thread, set by the caller of `start` and consumed by the caller of `stopAndJoin`.
   private var handle: pthread_t?
   private var registrations: [Registration] = []
   private var timers = TimerQueue()
   private var tickHandlers: [() -> Void] = []
   private var backlog = Deque<UnownedJob>()
-  /// Number of iterations since the loop started.
+  /// The number of iterations since the loop started.
   package private(set) var tick: UInt64 = 0
 
   /// The name of the thread, at most 15 bytes.
@@ -64,13 +64,13 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   package init(name: String) {
     self.name = name
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-    doorbell = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
-    precondition(epoll >= 0 && doorbell >= 0, "no descriptors left for an event loop")
-    _ = control(EPOLL_CTL_ADD, doorbell, EPOLLIN.rawValue)
+    wakeupDescriptor = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
+    precondition(epoll >= 0 && wakeupDescriptor >= 0, "no descriptors left for an event loop")
+    _ = control(EPOLL_CTL_ADD, wakeupDescriptor, EPOLLIN.rawValue)
   }
 
   deinit {
-    close(doorbell)
+    close(wakeupDescriptor)
     close(epoll)
   }
 
@@ -89,36 +89,36 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   /// Calls `action` on the loop.
   package func perform(_ action: @escaping @Sendable () -> Void) { leave { $0.actions.append(action) } }
 
-  /// Ends the loop after the tick under way. Jobs that come later never run.
+  /// Ends the loop after the current tick. Later jobs never run.
   package func stop() {
     inbox.withLock { $0.isStopped = true }
-    ring()
+    signalWakeup()
   }
 
-  /// Makes the loop go round once more.
+  /// Makes the loop run another tick.
   package func wake() { leave { _ in } }
 
-  /// Puts something into the inbox. The loop itself is awake, and looks there before it sleeps.
+  /// Changes the inbox. The loop's own thread needs no wake-up, because it checks the inbox before it waits.
   private func leave(_ body: (inout Inbox) -> Void) {
-    let mustRing = inbox.withLock { inbox in
+    let mustWake = inbox.withLock { inbox in
       body(&inbox)
       defer { inbox.isSignalled = true }
       return !inbox.isSignalled
     }
-    if mustRing, !isOnLoop { ring() }
+    if mustWake, !isOnLoop { signalWakeup() }
   }
 
-  /// Starts the loop on a thread of its own; the thread keeps the loop alive until `stop()`.
-  package func start() { handle = Thread.start(name: name) { self.run() } }
+  /// Starts the loop on a thread of its own. The thread retains the loop until `stop()`.
+  package func start() { handle = POSIXThread.start(name: name) { self.run() } }
 
-  /// Ends the loop and returns once its thread is gone. Libraries clean up after a thread that ends: they must not
-  /// do so while the process exits.
+  /// Ends the loop and returns after its thread has ended. Libraries clean up when a thread ends, which must not happen while the process
+  /// exits.
   package func stopAndJoin() async {
     stop()
     guard let thread = handle else { return }
     handle = nil
     await withCheckedContinuation { continuation in
-      Thread.spawn(name: "join") {
+      POSIXThread.spawn(name: "join") {
         pthread_join(thread, nil)
         continuation.resume()
       }
@@ -127,8 +127,8 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
   // MARK: On the loop
 
-  /// Calls `handler` while `descriptor` is ready for what is asked. The handler is held weakly.
-  /// An empty `interest` mutes the descriptor.
+  /// Calls `handler` while `descriptor` is ready for `interest`. The loop holds the handler weakly. An empty `interest` mutes the
+  /// descriptor.
   package func watch(_ descriptor: Int32, for interest: Readiness, handler: any DescriptorHandler) {
     let index = Int(descriptor)
     if index >= registrations.count {
@@ -140,20 +140,20 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     guard mask != 0, registrations[index].registered != mask else { return }
     let operation = registrations[index].registered == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
     let other = operation == EPOLL_CTL_ADD ? EPOLL_CTL_MOD : EPOLL_CTL_ADD
-    // What the kernel has no room for is asked for again the next time; until then its owner's clock runs.
+    // If the kernel has no room, the next call tries again. Until then the owner's timeout runs.
     guard control(operation, descriptor, mask) || control(other, descriptor, mask) else { return }
     registrations[index].registered = mask
   }
 
-  /// Forgets a descriptor that stays open.
+  /// Stops watching an open descriptor.
   package func unwatch(_ descriptor: Int32) {
     guard Int(descriptor) < registrations.count else { return }
     if registrations[Int(descriptor)].registered != 0 { _ = control(EPOLL_CTL_DEL, descriptor, 0) }
     registrations[Int(descriptor)] = Registration()
   }
 
-  /// Forgets a descriptor that was closed: the kernel has dropped it already.
-  package func forgetClosed(_ descriptor: Int32) {
+  /// Stops watching a closed descriptor, which the kernel has already removed.
+  package func didClose(_ descriptor: Int32) {
     guard Int(descriptor) < registrations.count else { return }
     registrations[Int(descriptor)] = Registration()
   }
@@ -192,9 +192,9 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
   private func dispatch(_ event: epoll_event) {
     let descriptor = event.data.fd
-    if descriptor == doorbell {
+    if descriptor == wakeupDescriptor {
       var value: UInt64 = 0
-      _ = read(doorbell, &value, 8)
+      _ = read(wakeupDescriptor, &value, 8)
       return
     }
     let index = Int(descriptor)
@@ -207,7 +207,9 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     handler.descriptorIsReady(descriptor, Self.readiness(event.events))
   }
 
-  /// Runs at most `jobsPerTick` jobs; the rest keep their order for the next tick.
+  /// Runs at most `jobsPerTick` jobs. The others keep their order for the next tick.
+  ///
+  /// - Returns: whether the loop must end.
   private func runJobs() -> Bool {
     let (isStopped, actions) = inbox.withLock { inbox in
       backlog.append(contentsOf: inbox.jobs)
@@ -224,9 +226,9 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     return isStopped && backlog.isEmpty && !hasMore
   }
 
-  private func ring() {
+  private func signalWakeup() {
     var one: UInt64 = 1
-    _ = write(doorbell, &one, 8)
+    _ = write(wakeupDescriptor, &one, 8)
   }
 
   private func control(_ operation: Int32, _ descriptor: Int32, _ interest: UInt32) -> Bool {

@@ -7,15 +7,15 @@ package final class FairPool: Sendable {
     let job: UnownedJob
     let executor: TenantExecutor
   }
-  private let pool: WorkerPool
+  private let pool: ThreadPool
   private let queue = Mutex(FairQueue<String, QueuedJob>())
 
-  package init(name: String, threads: Int) { pool = WorkerPool(name: name, threads: threads) }
+  package init(name: String, threads: Int) { pool = ThreadPool(name: name, threads: threads) }
 
-  /// Ends the threads once the queues are empty.
+  /// Ends the threads when the queues are empty.
   package func stop() { pool.stop() }
 
-  /// The executor that runs a tenant's tasks.
+  /// Returns the executor that runs a tenant's tasks.
   package func executor(for tenant: String) -> any TaskExecutor { TenantExecutor(pool: self, tenant: tenant) }
 
   fileprivate func add(_ job: UnownedJob, of executor: TenantExecutor) {

@@ -2,7 +2,7 @@ internal import DequeModule
 
 /// A round-robin queue with one FIFO queue per key. Between two items of one key, every other key in the queue gets a turn.
 struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
-  /// No queue in it is empty.
+  /// The queues by key. None is empty.
   private var queues: [Key: Deque<Item>] = [:]
   /// The keys that have items, the next one first.
   private var waitingKeys: Deque<Key> = []
@@ -12,7 +12,7 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     queues[key, default: []].append(item)
   }
 
-  /// The next item; nil if there is none.
+  /// Removes and returns the next item; `nil` if there is none.
   mutating func next() -> Item? {
     guard let key = waitingKeys.popFirst() else { return nil }
     let item = queues[key]?.popFirst()

@@ -1,25 +1,25 @@
 internal import CLinux
 internal import Glibc
 
-/// Which file a path or a descriptor leads to. Two that are the same lead to the same file, or both to none.
+/// The file that a path or a descriptor refers to. Two equal identities refer to the same file.
 package struct FileIdentity: Sendable, Equatable {
   private let device: UInt64
   private let inode: UInt64
 
-  /// As stat(2) tells them.
+  /// Makes an identity from the values of stat(2).
   package init(device: UInt, inode: UInt) {
     self.device = UInt64(device)
     self.inode = UInt64(inode)
   }
 
-  /// Nil where there is no such file.
+  /// Finds the file at a path; `nil` if there is none.
   package init?(_ path: String) {
     var information = stat()
     guard stat(path, &information) == 0 else { return nil }
     self.init(device: information.st_dev, inode: information.st_ino)
   }
 
-  /// Nil where that is no descriptor.
+  /// Finds the file of a descriptor; `nil` if the descriptor is not open.
   package init?(of descriptor: Int32) {
     var information = stat()
     guard fstat(descriptor, &information) == 0 else { return nil }

@@ -1,5 +1,5 @@
-/// Runs tasks on a loop's thread: what needs no wait does not change threads. They share the thread with all that the loop has to do, so
-/// this is for what is quick.
+/// An executor that runs tasks on a loop's thread, which saves a change of threads. The tasks must be short, because the loop's other
+/// work waits for them.
 package final class LoopExecutor: TaskExecutor {
   private let loop: EventLoop
 

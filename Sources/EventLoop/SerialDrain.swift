@@ -1,27 +1,29 @@
-/// A queue that one thread drains at a time: the first caller to enqueue becomes the drainer. A value, for use under a lock. The drainer
-/// takes elements under the lock and works on them outside of it.
+/// A queue that one thread drains at a time. The first caller to enqueue becomes the drainer. The queue is a value, for use under a lock.
+/// The drainer takes elements under the lock and processes them outside of it.
 package struct SerialDrain<Element> {
   package var elements: [Element] = []
-  /// A drainer is active or has been asked to start.
+  /// Whether a drainer is active or has been asked to start.
   package private(set) var isDraining = false
 
   package init() {}
 
-  /// - Returns: true if the caller must drain the queue.
+  /// Appends an element.
+  /// - Returns: `true` if the caller must drain the queue.
   package mutating func enqueue(_ element: Element) -> Bool {
     elements.append(element)
-    return claim()
+    return beginDraining()
   }
 
-  /// - Returns: true if there is no drainer yet. Then the caller must drain the queue now.
-  package mutating func claim() -> Bool {
+  /// Makes the caller the drainer if there is none.
+  /// - Returns: `true` if there was no drainer. The caller must then drain the queue now.
+  package mutating func beginDraining() -> Bool {
     defer { isDraining = true }
     return !isDraining
   }
 
-  /// Takes elements for the drainer, first come first.
-  /// - Returns: nothing if the queue is empty. Then the drain has ended, and the next to enqueue drains.
-  package mutating func take() -> [Element] {
+  /// Takes all elements for the drainer, in order.
+  /// - Returns: an empty array if the queue is empty. The drain has then ended, and the next caller to enqueue drains.
+  package mutating func dequeueAll() -> [Element] {
     assert(isDraining)
     if elements.isEmpty { isDraining = false }
     defer { elements = [] }
@@ -29,8 +31,8 @@ package struct SerialDrain<Element> {
   }
 
   /// Ends the drain if the queue is empty.
-  /// - Returns: true if the drain has ended; false if the caller must continue.
-  package mutating func end() -> Bool {
+  /// - Returns: `true` if the drain has ended; `false` if the caller must continue.
+  package mutating func endDraining() -> Bool {
     isDraining = !elements.isEmpty
     return !isDraining
   }

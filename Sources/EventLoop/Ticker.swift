@@ -1,11 +1,12 @@
 internal import Synchronization
 
-/// Calls an action at once and then at an interval, on a thread of its own: no other work delays it, wherever that waits.
+/// A timer on a thread of its own, which calls an action at once and then at an interval. No other work delays it.
 package final class Ticker: Sendable {
   private let loop: EventLoop
   private let isStopped = Mutex(false)
 
-  /// - Parameter action: gets the ticker.
+  /// Starts the timer.
+  /// - Parameter action: receives the ticker.
   package init(name: String, every interval: Duration, _ action: @escaping @Sendable (Ticker) -> Void) {
     loop = EventLoop(name: name)
     loop.start()
@@ -24,7 +25,7 @@ package final class Ticker: Sendable {
     loop.perform { [weak self] in self?.isStopped.withLock { if !$0 { work() } } }
   }
 
-  /// Ends the thread. When this returns, nothing is under way, and nothing follows.
+  /// Ends the thread. After this call returns, no action runs.
   package func stop() {
     isStopped.withLock { $0 = true }
     loop.stop()

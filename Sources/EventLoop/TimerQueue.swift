@@ -1,11 +1,11 @@
 internal import HeapModule
 
-/// Names a timer of one loop, to cancel it.
+/// The identity of a timer of one loop, for cancelling.
 package struct LoopTimer: Hashable, Sendable {
   let serial: UInt64
 }
 
-/// Deadlines and what to do at them. Cancelled ones stay in the heap until they come to the top, or are the most.
+/// The timers of a loop. Cancelled timers stay in the heap until they reach the top or outnumber the others.
 struct TimerQueue {
   private struct Entry: Comparable {
     let deadline: ContinuousClock.Instant
@@ -25,7 +25,7 @@ struct TimerQueue {
     return LoopTimer(serial: nextSerial)
   }
 
-  /// Entries of cancelled timers that may be there beside as many as there are timers.
+  /// The number of cancelled entries that are always allowed, in addition to as many as there are timers.
   static let spareEntries = 64
 
   mutating func remove(_ timer: LoopTimer) {
@@ -36,7 +36,7 @@ struct TimerQueue {
 
   var countOfEntries: Int { heap.count }
 
-  /// For `epoll_wait`: rounded up, -1 for no timer.
+  /// Returns the timeout for `epoll_wait`, rounded up; -1 without timers.
   mutating func milliseconds(from now: ContinuousClock.Instant) -> Int32 {
     while let first = heap.min, actions[first.serial] == nil { heap.removeMin() }
     guard let deadline = heap.min?.deadline else { return -1 }
@@ -46,7 +46,7 @@ struct TimerQueue {
     return Int32(seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
   }
 
-  /// The actions that are due, in order. Timers that they set are not among them, whatever their deadline.
+  /// Removes and returns the due actions, in order. Timers that these actions set are not included, whatever their deadline.
   mutating func takeDue(_ now: ContinuousClock.Instant) -> [() -> Void] {
     var due: [() -> Void] = []
     while let first = heap.min, first.deadline <= now {

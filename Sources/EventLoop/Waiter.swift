@@ -10,7 +10,7 @@ package final class Waiter: Sendable {
 
   package init() {}
 
-  /// Returns after the first `resume()`, which may come earlier. Called once.
+  /// Returns after the first `resume()`, which may come earlier. Call this function once.
   package func wait() async {
     await withCheckedContinuation { continuation in
       let isDone = state.withLock { state in

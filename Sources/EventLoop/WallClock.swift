@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// The wall clock, to be injected where a test wants another.
+/// The wall clock. Callers receive it as a function, so that tests can use another clock.
 package enum WallClock {
-  /// Microseconds since 1970-01-01T00:00:00Z.
+  /// Returns the microseconds since 1970-01-01T00:00:00Z.
   package static func microseconds() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

@@ -1,10 +1,10 @@
-/// A file of variables as `EnvironmentFile=` of a systemd unit reads it (systemd.exec(5)).
+/// The file format of `EnvironmentFile=` in a systemd unit (systemd.exec(5)).
 enum EnvironmentFile {
   private static let blanks = " \t\r"
 
   private enum State { case name, startOfValue, value, singleQuoted, doubleQuoted, comment }
 
-  /// The variables by their names; the last one of a name counts. A line that assigns nothing has no effect, as in systemd.
+  /// Returns the variables by name. The last assignment of a name counts. As in systemd, a line without an assignment has no effect.
   static func variables(of text: String) -> [String: String] {
     var (found, state) = ([String: String](), State.name)
     var (name, value, blanksBehind) = ("", "", 0)

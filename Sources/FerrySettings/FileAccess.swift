@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// Who can read or change a file or directory, by its owner, group and mode (inode(7)).
+/// The owner, group and mode of a file or directory (inode(7)), which decide who can read or change it.
 package struct FileAccess: Sendable, Equatable {
   package let owner: UInt32
   package let group: UInt32
@@ -13,24 +13,24 @@ package struct FileAccess: Sendable, Equatable {
     self.mode = mode & 0o7777
   }
 
-  /// Of what is at a path, behind symbolic links; nil where nothing is.
+  /// Reads the access of a path, following symbolic links; `nil` if the path does not exist.
   package init?(_ path: String) {
     var information = stat()
     guard stat(path, &information) == 0 else { return nil }
     self.init(owner: information.st_uid, group: information.st_gid, mode: information.st_mode)
   }
 
-  /// All users can read it if they can reach it.
+  /// Whether all users can read the file if they can reach it.
   package var isReadableByAll: Bool { mode & 0o004 != 0 }
-  /// Its group or all users can change it.
+  /// Whether its group or all users can change the file.
   package var isWritableByOthers: Bool { mode & 0o022 != 0 }
-  /// Only its owner and group can reach files in this directory.
-  package var keepsOthersOut: Bool { mode & 0o001 == 0 }
-  /// In `chmod`'s notation.
+  /// Whether only the owner and the group can reach files in this directory.
+  package var isPrivate: Bool { mode & 0o001 == 0 }
+  /// The mode in the notation of `chmod`.
   package var modeText: String { "0" + String(mode, radix: 8) }
 
-  /// Whether another user can replace files in this directory. True if all users, or a group outside `groups`, can write to it and
-  /// it is not sticky.
+  /// Whether another user can replace files in this directory. True if all users, or a group outside `groups`, can write to it and it is
+  /// not sticky.
   package func isOpen(groups: Set<UInt32>) -> Bool {
     guard mode & 0o1000 == 0 else { return false }
     return mode & 0o002 != 0 || mode & 0o020 != 0 && !groups.contains(group)
@@ -45,12 +45,12 @@ package struct FileAccess: Sendable, Equatable {
 }
 
 extension NamedFile {
-  /// Where containers mount secrets; every process in the container may read them.
+  /// The directory where containers mount secrets. Every process in the container may read them.
   private static let containerSecrets = "/run/secrets/"
 
-  /// Refuses a file whose change by another user would give that user control of the service.
-  /// - Parameter setting: the one that names it.
-  package static func refuseWritable<Value>(
+  /// Refuses a file that other users can change, because a change could give them control of the service.
+  /// - Parameter setting: the setting that names the file.
+  package static func rejectWritable<Value>(
     _ path: String, of setting: KeyPath<SettingsCatalogue, Setting<Value>>
   ) throws(SettingsError) {
     guard let access = FileAccess(path), access.isWritableByOthers else { return }
@@ -58,7 +58,7 @@ extension NamedFile {
       setting, "\(path) can be changed by other users (mode \(access.modeText)); run `chmod go-w \(path)`")
   }
 
-  /// The warning for a secret file that all users can read. Nil if they cannot read or reach the file.
+  /// Returns the warning for a secret file that all users can read; `nil` if they cannot read or reach the file.
   package static func warning(_ path: String) -> String? {
     guard let access = FileAccess(path), access.isReadableByAll, !path.hasPrefix(containerSecrets) else {
       return nil
@@ -67,7 +67,7 @@ extension NamedFile {
       .deletingLastPathComponent()
     while true {
       let place = directory.path(percentEncoded: false)
-      if FileAccess(place)?.keepsOthersOut == true { return nil }
+      if FileAccess(place)?.isPrivate == true { return nil }
       guard directory.pathComponents.count > 1 else { break }
       directory = directory.deletingLastPathComponent()
     }
@@ -77,13 +77,13 @@ extension NamedFile {
 }
 
 extension Settings {
-  /// The files with secrets that settings name.
+  /// The secret files that settings name.
   package var secretFiles: [String] {
     [self.tokenFile, self.webhookSecretFile, self.secretKeyFile].compactMap(\.self)
   }
 
-  /// Restricts the data directory to this user if this user owns it. Refuses another user's directory in which further users can
-  /// replace files.
+  /// Restricts the data directory to this user if this user owns it. Refuses another user's directory in which further users can replace
+  /// files.
   package func guardDirectory() throws(SettingsError) {
     let path = self.dataDirectory
     guard let access = FileAccess(path) else { return }

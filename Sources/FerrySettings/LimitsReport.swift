@@ -1,16 +1,16 @@
 package import JSON
 internal import Limits
 
-/// Every limit: what it bounds, its default, the most that it can be set to, and what happens beyond it.
+/// The table of all limits, with meaning, default, maximum and the consequence of exceeding each.
 package struct LimitsReport: Sendable, JSONEncodable {
-  /// One limit, fixed or a setting.
+  /// A fixed limit, or a limit that is a setting.
   package struct Row: Sendable, Equatable {
-    /// The name of a fixed limit; the option of a setting.
+    /// The name of a fixed limit, or the option of a setting.
     package let name: String
     package let meaning: String
     package let initial: String
-    /// The same as `initial` for a fixed limit.
-    package let most: String
+    /// The maximum of a setting; equal to `initial` for a fixed limit.
+    package let maximum: String
     package let beyond: String
   }
 
@@ -21,10 +21,10 @@ package struct LimitsReport: Sendable, JSONEncodable {
     + Limits.all.map { limit in
       let value = value(limit)
       return Row(
-        name: limit.name, meaning: limit.meaning, initial: value, most: value, beyond: limit.beyond)
+        name: limit.name, meaning: limit.meaning, initial: value, maximum: value, beyond: limit.consequence)
     }
 
-  /// Limits that an operator may change.
+  /// The limits that an operator may change.
   private static let settings: [Row] = {
     let all = SettingsCatalogue.shared
     return [
@@ -34,7 +34,7 @@ package struct LimitsReport: Sendable, JSONEncodable {
       row(all.maximumTransfers, "further tasks wait"),
       row(
         all.maximumConnections,
-        "the connection that has been idle longest is closed; if none is idle, new ones wait"),
+        "the connection that has been idle longest is closed; if none is idle, new connections wait"),
       row(all.maximumAuthenticationAttempts, "the task ends with attemptLimitReached"),
     ]
   }()
@@ -43,19 +43,19 @@ package struct LimitsReport: Sendable, JSONEncodable {
     let meaning = setting.help.split(separator: ";").first.map(String.init) ?? setting.help
     return Row(
       name: setting.option, meaning: meaning.hasSuffix(".") ? String(meaning.dropLast()) : meaning,
-      initial: setting.shownDefault, most: setting.form.most ?? "any number", beyond: beyond)
+      initial: setting.shownDefault, maximum: setting.form.most ?? "any number", beyond: beyond)
   }
 
-  /// One line for each.
+  /// The text form, one line per limit.
   package var table: String {
     TextTable.lines(
       Self.rows.map { row in
-        let most = row.most == row.initial ? "" : "; at most: \(row.most)"
+        let most = row.maximum == row.initial ? "" : "; at most: \(row.maximum)"
         return [row.name, row.initial, "\(row.meaning)\(most); beyond: \(row.beyond)"]
       })
   }
 
-  /// With its unit.
+  /// Returns the value with its unit.
   private static func value(_ limit: Limit) -> String {
     switch limit.unit {
     case .bytes: "\(limit.value) bytes"
@@ -72,14 +72,14 @@ package struct LimitsReport: Sendable, JSONEncodable {
           writer.field("value", limit.value)
           writer.field("unit", limit.unit.rawValue)
           writer.field("meaning", limit.meaning)
-          writer.field("beyond", limit.beyond)
+          writer.field("beyond", limit.consequence)
         }
       }
       writer.arrayField("settings", Self.settings) { writer, row in
         writer.object { writer in
           writer.field("option", row.name)
           writer.field("default", row.initial)
-          writer.field("most", row.most)
+          writer.field("most", row.maximum)
           writer.field("meaning", row.meaning)
           writer.field("beyond", row.beyond)
         }

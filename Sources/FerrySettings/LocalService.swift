@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 
-/// The service that a command on this machine means, if neither an option nor a variable names it: the one whose data is in the working
-/// directory, else the one that the package has installed.
+/// The service that a command uses if neither an option nor a variable names one: the service in the working directory, or else the
+/// installed package.
 package struct LocalService: Sendable {
   /// The paths of the package and of its unit (`deploy/ferry.service`).
   package static let standard = Self()
@@ -9,14 +9,14 @@ package struct LocalService: Sendable {
   /// A sentence for the help of commands.
   package static let help =
     """
-    If neither an option nor a variable names a service, the command uses the one in ferry-data of the working directory, \
-    else that of the package, with the settings in /etc/ferry/ferry.env.
+    If neither an option nor a variable names a service, the command uses the one in ferry-data of the working directory. If \
+    there is none, the command uses the service of the package, with the settings in /etc/ferry/ferry.env.
     """
 
-  /// Where `ferry serve` keeps its data by default.
+  /// The default data directory of `ferry serve`.
   let ownDirectory: String
   let environmentFile: String
-  /// The data directory of the unit, and its working directory.
+  /// The data directory of the unit, which is also its working directory.
   let packageDirectory: String
 
   init(
@@ -28,27 +28,27 @@ package struct LocalService: Sendable {
     self.packageDirectory = packageDirectory
   }
 
-  /// The settings of that service, by their names; none if there is no such service.
-  /// - Parameter setting: the one whose option makes this look-up unnecessary; the error names it.
-  func settings(unless setting: any AnySetting) throws(SettingsError) -> [String: GivenValue] {
+  /// Returns the settings of that service by name; empty if there is no such service.
+  /// - Parameter setting: the setting whose option makes this look-up unnecessary; errors name it.
+  func settings(unless setting: any AnySetting) throws(SettingsError) -> [String: SettingValue] {
     let directory = SettingsCatalogue.shared.dataDirectory
     guard !Self.isDirectory(ownDirectory) else {
-      return [directory.name: GivenValue(text: ownDirectory, origin: .workingDirectory)]
+      return [directory.name: SettingValue(text: ownDirectory, origin: .workingDirectory)]
     }
     let variables = try variables(unless: setting)
     guard variables != nil || Self.isDirectory(packageDirectory) else { return [:] }
     try SettingVariables.check(variables ?? [:], in: environmentFile)
     let unit = SettingOrigin.file(Self.unit, member: directory.variable)
-    var found = [directory.name: GivenValue(text: packageDirectory, origin: unit)]
+    var found = [directory.name: SettingValue(text: packageDirectory, origin: unit)]
     for setting in SettingsCatalogue.all where setting.places.contains(.environment) {
       guard let text = variables?[setting.variable] else { continue }
-      found[setting.name] = GivenValue(
+      found[setting.name] = SettingValue(
         text: path(text, of: setting), origin: .file(environmentFile, member: setting.variable))
     }
     return found
   }
 
-  /// A value as that service reads it: a relative path begins at its working directory.
+  /// Resolves a relative path against the service's working directory.
   func path(_ text: String, of setting: any AnySetting) -> String {
     switch setting.form {
     case .directory, .file: text.isEmpty || text.hasPrefix("/") ? text : packageDirectory + "/" + text
@@ -56,7 +56,7 @@ package struct LocalService: Sendable {
     }
   }
 
-  /// nil: there is no such file.
+  /// Reads the environment file; `nil` if it does not exist.
   private func variables(unless setting: any AnySetting) throws(SettingsError) -> [String: String]? {
     do {
       let data = try Data(contentsOf: URL(filePath: environmentFile))
@@ -67,7 +67,7 @@ package struct LocalService: Sendable {
       let fault = NamedFile.fault(environmentFile) ?? "cannot be read"
       throw SettingsError(
         whole:
-          "\(environmentFile) \(fault): use sudo, or name the service with \(setting.option)")
+          "\(environmentFile) \(fault); use sudo, or name the service with \(setting.option)")
     }
   }
 

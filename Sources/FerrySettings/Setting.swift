@@ -1,26 +1,27 @@
-/// One setting of the service. All that is said of it anywhere (option, variable, member of the file, help, documents) comes from here.
+/// One setting of the service. The option, the variable, the member of the file, the help and the documents are all derived from it.
 package struct Setting<Value: Sendable>: AnySetting {
   package let name: String
   package let help: String
-  package let form: SettingForm
+  package let form: SettingFormat
   package let defaultText: String?
   package let withoutValue: String
-  package let places: SettingPlaces
+  package let places: AllowedSources
   package let traits: SettingTraits
-  /// What holds where nobody gives it.
+  /// The default value.
   package let initial: Value
   private let parse: @Sendable (String) throws(SettingFault) -> Value
 
+  /// Declares a setting.
   /// - Parameters:
-  ///   - name: in kebab-case.
-  ///   - help: one sentence or two.
-  ///   - initial: what holds where nobody gives it.
-  ///   - defaultText: how that would be given; nil where it cannot be.
-  ///   - withoutValue: what it means where there is no such text.
+  ///   - name: the name in kebab-case.
+  ///   - help: one or two sentences.
+  ///   - initial: the default value.
+  ///   - defaultText: the text form of the default; `nil` if there is none.
+  ///   - withoutValue: the meaning of the default if it has no text form.
   init(
-    _ name: String, _ form: SettingForm, initial: Value, defaultText: String? = nil,
+    _ name: String, _ form: SettingFormat, initial: Value, defaultText: String? = nil,
     withoutValue: String = "none",
-    places: SettingPlaces = .all, _ traits: SettingTraits = [], help: String,
+    places: AllowedSources = .all, _ traits: SettingTraits = [], help: String,
     parse: @escaping @Sendable (String) throws(SettingFault) -> Value
   ) {
     self.name = name
@@ -34,7 +35,8 @@ package struct Setting<Value: Sendable>: AnySetting {
     self.parse = parse
   }
 
-  /// - Parameter text: as it was given; nil: nobody gave it.
+  /// Returns the value that a text stands for.
+  /// - Parameter text: the given text; `nil` for the default.
   func value(of text: String?) throws(SettingFault) -> Value {
     guard let text else { return initial }
     return try parse(text)
@@ -43,8 +45,8 @@ package struct Setting<Value: Sendable>: AnySetting {
   package func check(_ text: String?) throws(SettingFault) -> any Sendable { try value(of: text) }
 }
 
-/// Where a setting can be given.
-package struct SettingPlaces: OptionSet, Sendable {
+/// The sources that may give a setting.
+package struct AllowedSources: OptionSet, Sendable {
   package let rawValue: Int
   package init(rawValue: Int) { self.rawValue = rawValue }
 
@@ -58,27 +60,27 @@ package struct SettingTraits: OptionSet, Sendable {
   package let rawValue: Int
   package init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// Its value is shown to nobody.
+  /// The value must not be shown.
   package static let secret = Self(rawValue: 1)
-  /// The process of `ferry worker` has to know it as well.
+  /// The worker needs the setting too.
   package static let forWorker = Self(rawValue: 2)
-  /// No help and no document tells of it.
+  /// Help and documents omit the setting.
   package static let hidden = Self(rawValue: 4)
 }
 
-/// A setting of any type.
+/// A setting with a value of any type.
 package protocol AnySetting: Sendable {
-  /// In kebab-case.
+  /// The name in kebab-case.
   var name: String { get }
   var help: String { get }
-  var form: SettingForm { get }
-  /// What holds where nobody gives it, as it would be given; nil where it could not be.
+  var form: SettingFormat { get }
+  /// The text form of the default; `nil` if there is none.
   var defaultText: String? { get }
-  /// What holds then, in words.
+  /// The meaning of the default if it has no text form.
   var withoutValue: String { get }
-  var places: SettingPlaces { get }
+  var places: AllowedSources { get }
   var traits: SettingTraits { get }
-  /// The value that the text stands for; the default where there is none.
+  /// Parses a text; returns the default if there is none.
   func check(_ text: String?) throws(SettingFault) -> any Sendable
 }
 
@@ -86,7 +88,7 @@ extension AnySetting {
   package var option: String { "--" + name }
   package var variable: String { SettingVariables.prefix + name.uppercased().map { $0 == "-" ? "_" : $0 } }
 
-  /// The member of the file: in camelCase, or as the option.
+  /// The name of the file's member in camel case. The file also accepts `name`.
   package var member: String {
     let words = name.split(separator: "-")
     return words.dropFirst().reduce(String(words[0])) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }

@@ -3,11 +3,13 @@ internal import TransferModel
 
 extension Setting where Value == String {
   static func text(
-    _ name: String, _ form: SettingForm, initial: String, _ traits: SettingTraits = [], help: String
+    _ name: String, _ form: SettingFormat, initial: String, _ traits: SettingTraits = [], help: String
   ) -> Self {
     Self(name, form, initial: initial, defaultText: initial, traits, help: help) {
       text throws(SettingFault) in
-      guard !text.isEmpty else { throw SettingFault("it is empty; give it a value, or leave it out") }
+      guard !text.isEmpty else {
+        throw SettingFault("the value is empty; give one, or leave the setting out")
+      }
       return text
     }
   }
@@ -15,13 +17,16 @@ extension Setting where Value == String {
 
 extension Setting where Value == String? {
   static func path(
-    _ name: String, withoutValue: String = "none", places: SettingPlaces = .all, _ traits: SettingTraits = [],
+    _ name: String, withoutValue: String = "none", places: AllowedSources = .all,
+    _ traits: SettingTraits = [],
     help: String
   ) -> Self {
     Self(
       name, .file, initial: nil, withoutValue: withoutValue, places: places, traits, help: help
     ) { text throws(SettingFault) in
-      guard !text.isEmpty else { throw SettingFault("it is empty; name a file, or leave it out") }
+      guard !text.isEmpty else {
+        throw SettingFault("the value is empty; name a file, or leave the setting out")
+      }
       return text
     }
   }
@@ -29,43 +34,49 @@ extension Setting where Value == String? {
 
 extension Setting where Value == Int {
   static func integer(
-    _ name: String, _ range: ClosedRange<Int>, _ unit: SettingForm.Unit? = nil, initial: Int,
+    _ name: String, _ range: ClosedRange<Int>, _ unit: SettingFormat.Unit? = nil, initial: Int,
     _ traits: SettingTraits = [], help: String
   ) -> Self {
     Self(
       name, .integer(range, unit), initial: initial, defaultText: String(initial), traits, help: help
-    ) { text throws(SettingFault) in try SettingNumber.read(text, range) }
+    ) { text throws(SettingFault) in try SettingNumber.read(text, range, unit) }
   }
 }
 
 extension Setting where Value == Int? {
   static func optionalInteger(
-    _ name: String, _ range: ClosedRange<Int>, _ unit: SettingForm.Unit? = nil, withoutValue: String,
+    _ name: String, _ range: ClosedRange<Int>, _ unit: SettingFormat.Unit? = nil, withoutValue: String,
     help: String
   ) -> Self {
     Self(
       name, .integer(range, unit), initial: nil, withoutValue: withoutValue, help: help
-    ) { text throws(SettingFault) in try SettingNumber.read(text, range) }
+    ) { text throws(SettingFault) in try SettingNumber.read(text, range, unit) }
   }
 }
 
 private enum SettingNumber {
-  static func read(_ text: String, _ range: ClosedRange<Int>) throws(SettingFault) -> Int {
+  static func read(
+    _ text: String, _ range: ClosedRange<Int>, _ unit: SettingFormat.Unit?
+  ) throws(SettingFault) -> Int {
     guard let number = Int(text), range.contains(number) else {
-      throw SettingFault("'\(text)' is not a number between \(range.lowerBound) and \(range.upperBound)")
+      let kind = unit.map { "number of \($0.rawValue)" } ?? "number"
+      guard range.upperBound < .max else {
+        throw SettingFault("'\(text)' is not a \(kind), \(range.lowerBound) or more")
+      }
+      throw SettingFault("'\(text)' is not a \(kind) between \(range.lowerBound) and \(range.upperBound)")
     }
     return number
   }
 }
 
 extension Setting {
-  /// Several values, which may be given one by one.
+  /// Declares a setting with several values, whose option may be repeated.
   static func list(
     _ name: String, item: String, separators: String, initial: Value, withoutValue: String = "none",
     _ traits: SettingTraits = [], help: String,
     parse: @escaping @Sendable ([String]) throws(SettingFault) -> Value
   ) -> Self {
-    let form = SettingForm.list(item: item, separators: separators, joint: " ")
+    let form = SettingFormat.list(item: item, separators: separators, joint: " ")
     return Self(
       name, form, initial: initial, withoutValue: withoutValue, traits, help: help
     ) { text throws(SettingFault) in try parse(form.parts(text)) }
@@ -88,18 +99,18 @@ extension IPNetwork {
     for text in texts {
       if let prefix = missingPrefix(text) {
         throw SettingFault(
-          "'\(text)' is a network without its prefix length; write \(text)/\(prefix), or the length that you mean"
+          "'\(text)' has no prefix length; write \(text)/\(prefix), or another length"
         )
       }
       guard let network = IPNetwork(text) else {
-        throw SettingFault("'\(text)' is not a network in CIDR notation, like 10.0.0.0/8")
+        throw SettingFault("'\(text)' is not a network in CIDR notation; write it like 10.0.0.0/8")
       }
       networks.append(network)
     }
     return networks
   }
 
-  /// A suggested prefix length if the text is an address that ends in `.0` or `::`; nil for other texts.
+  /// Returns a suggested prefix length if the text is an address that ends in `.0` or `::`; `nil` for other texts.
   private static func missingPrefix(_ text: String) -> Int? {
     switch text.contains("/") ? nil : IPAddress(text) {
     case .v4(let value)? where value & 0xFF == 0: 32 - value.trailingZeroBitCount / 8 * 8
@@ -123,10 +134,10 @@ extension DailyWindow {
 }
 
 extension BearerToken {
-  /// Never says what the text is.
+  /// Parses tokens. Error messages never contain the text.
   /// - Parameters:
-  ///   - separators: what is between two tokens; what is empty does not count.
-  ///   - item: what a part of the text is called.
+  ///   - separators: the characters between tokens. Empty parts are ignored.
+  ///   - item: the word for a part of the text in messages.
   static func all(
     _ text: String, separators: String, item: String
   ) throws(SettingFault) -> [BearerToken] {
@@ -134,14 +145,19 @@ extension BearerToken {
     let parts = text.split(omittingEmptySubsequences: false) { $0.isNewline || separators.contains($0) }
     for (index, part) in parts.enumerated() where !part.allSatisfy(\.isWhitespace) {
       guard let token = BearerToken(line: part) else {
-        throw SettingFault("\(item) \(index + 1) is not a token, or a tenant and a token")
+        throw SettingFault(
+          "\(item) \(index + 1) has too many words; write a token, optionally preceded by a tenant and a blank"
+        )
       }
       guard tokens.allSatisfy({ $0.text != token.text || $0.tenant == token.tenant }) else {
-        throw SettingFault("\(item) \(index + 1) gives a token to another tenant")
+        throw SettingFault(
+          "\(item) \(index + 1) repeats the token of another tenant; give each tenant its own token")
       }
       tokens.append(token)
     }
-    guard !tokens.isEmpty else { throw SettingFault("there is no token in it") }
+    guard !tokens.isEmpty else {
+      throw SettingFault("it contains no token; add one, or leave the setting out")
+    }
     return tokens
   }
 }

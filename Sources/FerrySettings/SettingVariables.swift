@@ -1,29 +1,30 @@
-/// The variables of the environment whose names are Ferry's.
+/// The environment variables with Ferry's prefix.
 enum SettingVariables {
   static let prefix = "FERRY_"
 
-  /// A variable with a wrong name would have no effect, and nobody would know.
-  /// - Parameter file: the one that has them, if it is not the process's environment.
+  /// Refuses unknown variables, because a misspelt one would silently have no effect.
+  /// - Parameter file: the file that defines them, if not the process's environment.
   static func check(_ environment: [String: String], in file: String? = nil) throws(SettingsError) {
     let known = SettingsCatalogue.all.filter { $0.places.contains(.environment) }.map(\.variable)
     for (name, value) in environment.sorted(by: { $0.key < $1.key })
     where name.hasPrefix(prefix) && !known.contains(name) && !isOfContainers(name, value) {
-      let hint = NearestName.hint(name, among: known)
+      let hint = SpellingSuggestion.hint(name, among: known)
+      let remedy = "; remove it, or correct its name (`ferry serve --help` lists the settings)"
       throw SettingsError(
         whole:
-          "\(name)\(file.map { " in " + $0 } ?? "") is not a setting\(hint.isEmpty ? "; `ferry config` lists those that there are" : hint)"
+          "\(name)\(file.map { " in " + $0 } ?? "") is not a setting\(hint.isEmpty ? remedy : hint)"
       )
     }
   }
 
-  /// Kubernetes, and Docker's links, tell a container of services in variables that begin with the service's name. One that is called
-  /// `ferry` makes FERRY_SERVICE_HOST, FERRY_SERVICE_PORT_HTTP, FERRY_PORT and FERRY_PORT_8080_TCP_ADDR.
+  /// Whether a variable comes from Kubernetes or Docker links, which describe services in variables that begin with the service's name. A
+  /// service called `ferry` makes FERRY_SERVICE_HOST, FERRY_SERVICE_PORT_HTTP, FERRY_PORT and FERRY_PORT_8080_TCP_ADDR.
   static func isOfContainers(_ name: String, _ value: String) -> Bool {
     let name = name.dropFirst(prefix.count - 1)
     if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") { return true }
     if name.contains("_SERVICE_PORT_") { return true }
     if name.firstMatch(of: /_PORT_[0-9]+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?$/) != nil { return true }
-    // A port alone would be somebody's wish to listen there.
+    // A bare port number would be an operator's wish to listen there, so it is refused.
     return name.hasSuffix("_PORT") && value.contains("://")
   }
 }

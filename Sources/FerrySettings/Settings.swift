@@ -2,36 +2,37 @@ package import Addresses
 internal import FoundationEssentials
 package import TransferModel
 
-/// What holds: each setting's value, by its name in `SettingsCatalogue`.
+/// The effective settings: each setting's value, by its name in `SettingsCatalogue`.
 @dynamicMemberLookup
 package struct Settings: Sendable {
-  /// Who asks.
+  /// The kind of process that reads the settings.
   package enum Purpose: Sendable {
-    /// The service: all settings count.
+    /// The service, which uses all settings.
     case service
-    /// Its worker, which has the service's environment: only what it has to know counts.
+    /// The worker, which inherits the service's environment and uses only the settings for workers.
     case worker
-    /// A command beside the service: as the worker's, but by people's hand.
+    /// A maintenance command, which uses the same settings as the worker but is run by a person.
     case maintenance
   }
 
   private var values: [String: any Sendable] = [:]
-  /// What was given, by the settings' names; all else is as it is by default.
-  package private(set) var given: [String: GivenValue] = [:]
-  /// Who may call; none: programs on this machine only.
+  /// The given values by setting name. Other settings have their defaults.
+  package private(set) var given: [String: SettingValue] = [:]
+  /// The bearer tokens; empty if only programs on this machine may call.
   package private(set) var tokens: [BearerToken] = []
 
+  /// Loads the settings.
   /// - Parameters:
-  ///   - options: what was given on the command line, by the settings' names.
-  ///   - local: the service whose settings count if neither an option nor a variable names a data directory or a file; nil: none.
-  ///   - environment: the process's.
+  ///   - options: the command-line options by setting name.
+  ///   - local: the service whose settings count if neither an option nor a variable names a data directory or a file.
+  ///   - environment: the environment of the process.
   package static func load(
     _ options: [String: String], for purpose: Purpose = .service, local: LocalService? = nil,
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) async throws(SettingsError) -> Settings {
-    // What another version of the service took for a setting must not keep its worker from its work.
+    // Settings of another version of the service must not stop its worker.
     if purpose != .worker { try SettingVariables.check(environment) }
-    let sources = try await SettingsSources(
+    let sources = try await SettingsResolver(
       options: options, environment: environment, local: local,
       unless: [SettingsCatalogue.shared.dataDirectory])
     var settings = Settings()
@@ -46,20 +47,20 @@ package struct Settings: Sendable {
       throw SettingsError(
         \.listen,
         """
-        without a token (\(catalogue.tokenFile.option) or \(catalogue.tokens.variable)) only a loopback address is \
-        allowed, not \(settings.listen)
+        \(settings.listen) can be reached from other machines, which requires a token; give \
+        \(catalogue.tokenFile.option) or \(catalogue.tokens.variable), or listen on a loopback address
         """)
     }
     return settings
   }
 
-  /// Where the service listens; no other setting is looked at, and no file that one names is read.
+  /// Returns the address on which the service listens. No other setting is read, and no file that another setting names.
   package static func listenAddress(
     _ options: [String: String], local: LocalService? = nil,
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) async throws(SettingsError) -> ListenAddress {
     let setting = SettingsCatalogue.shared.listen
-    let sources = try await SettingsSources(
+    let sources = try await SettingsResolver(
       options: options, environment: environment, local: local,
       unless: [setting, SettingsCatalogue.shared.dataDirectory])
     var settings = Settings()
@@ -67,7 +68,7 @@ package struct Settings: Sendable {
     return settings.listen
   }
 
-  private mutating func take(_ setting: any AnySetting, _ value: GivenValue?) throws(SettingsError) {
+  private mutating func take(_ setting: any AnySetting, _ value: SettingValue?) throws(SettingsError) {
     given[setting.name] = value
     do throws(SettingFault) {
       values[setting.name] = try setting.check(value?.text)
@@ -76,8 +77,8 @@ package struct Settings: Sendable {
     }
   }
 
-  /// Where to look for what is wrong, if that is not before everybody's eyes.
-  private static func place(_ value: GivenValue?) -> String {
+  /// Returns the place of a faulty value; empty for the command line and for defaults.
+  private static func place(_ value: SettingValue?) -> String {
     switch value?.origin {
     case .commandLine?, nil: ""
     case let origin?: " (\(origin.place))"
@@ -91,15 +92,15 @@ package struct Settings: Sendable {
     return values[setting.name] as? Value ?? setting.initial
   }
 
-  /// Reads the bearer tokens as they are now: a token file may have changed since the start.
+  /// Reads the current bearer tokens, because a token file may have changed since the start.
   package func readTokens() throws(SettingsError) -> [BearerToken] {
     let (file, list) = (SettingsCatalogue.shared.tokenFile, SettingsCatalogue.shared.tokens)
     guard let path = self.tokenFile else { return self[dynamicMember: \.tokens] }
     if let one = given[list.name], let other = given[file.name] {
       throw SettingsError(
-        list, "\(one.origin.place) and \(other.origin.place) are both given; leave one of them out")
+        list, "\(one.origin.place) and \(other.origin.place) are both given; remove one of them")
     }
-    try NamedFile.refuseWritable(path, of: \.tokenFile)
+    try NamedFile.rejectWritable(path, of: \.tokenFile)
     let text = try NamedFile.text(path, of: file)
     do throws(SettingFault) {
       return try BearerToken.all(text, separators: "", item: "line")
@@ -108,13 +109,13 @@ package struct Settings: Sendable {
     }
   }
 
-  /// What the worker's process has to know, as options of `ferry worker`.
+  /// The settings for the worker as options of `ferry worker`.
   package var workerArguments: [String] {
     SettingsCatalogue.all.filter { $0.traits.contains(.forWorker) && $0.places.contains(.file) }
       .flatMap { setting in given[setting.name].map { [setting.option, $0.text] } ?? [] }
   }
 
-  /// The environment without what is the service's alone: a worker is told by its arguments.
+  /// Returns the environment without Ferry's variables. The worker gets its settings as arguments.
   package static func workerEnvironment(
     _ environment: [String: String] = ProcessInfo.processInfo.environment
   ) -> [String: String] {
@@ -122,10 +123,10 @@ package struct Settings: Sendable {
   }
 }
 
-// MARK: What several settings say together, and shorter names
+// MARK: Derived settings
 
 extension Settings {
-  /// The data directory as messages of commands call it, with its origin if no option names it.
+  /// The data directory in the messages of commands, with its origin unless an option names it.
   package var namedDirectory: String {
     switch given[SettingsCatalogue.shared.dataDirectory.name]?.origin {
     case .commandLine?: self.dataDirectory
@@ -136,7 +137,7 @@ extension Settings {
   package var allowedNetworks: [IPNetwork] { self.allowNetwork }
   package var interfacePolicy: InterfacePolicy { self.interfaceClass }
   package var certificateAuthorityFile: String? { self.caFile }
-  /// A new database is wanted where there is none, whatever lies beside it.
+  /// Whether a missing database may be replaced by a new one although other data exist.
   package var acceptsNewDatabase: Bool { self.newDatabase }
 
   package var retention: Retention {

@@ -1,12 +1,13 @@
 internal import FoundationEssentials
 
-/// Why nothing can be done with the settings as they are: one line that names what is at fault.
+/// An error in the settings: one line that names the cause.
 package struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible {
   package let description: String
 
+  /// Makes an error about one setting.
   /// - Parameters:
-  ///   - setting: the one at fault.
-  ///   - problem: what is wrong with it, and what to do.
+  ///   - setting: the faulty setting.
+  ///   - problem: the fault and its remedy.
   package init<Value>(_ setting: KeyPath<SettingsCatalogue, Setting<Value>>, _ problem: String) {
     self.init(SettingsCatalogue.shared[keyPath: setting], problem)
   }
@@ -16,7 +17,7 @@ package struct SettingsError: Error, Sendable, Equatable, CustomStringConvertibl
   init(whole description: String) { self.description = description }
 }
 
-/// What is wrong with a value, without the setting's name.
+/// A fault of a value, without the setting's name.
 package struct SettingFault: Error, Sendable, Equatable {
   package let problem: String
   package init(_ problem: String) { self.problem = problem }
@@ -24,24 +25,24 @@ package struct SettingFault: Error, Sendable, Equatable {
 
 /// Files that settings name.
 package enum NamedFile {
-  /// Why it cannot be read, in words that go behind its path.
+  /// Returns why a file cannot be read, as words that follow its path; `nil` if it can.
   package static func fault(_ path: String) -> String? {
     var isDirectory = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-      return "is not there, or in a directory that this user may not search"
+      return "does not exist, or is in a directory that this user cannot search"
     }
-    if isDirectory { return "is a directory" }
-    return FileManager.default.isReadableFile(atPath: path) ? nil : "may not be read by this user"
+    if isDirectory { return "is a directory, not a file" }
+    return FileManager.default.isReadableFile(atPath: path) ? nil : "cannot be read by this user"
   }
 
-  /// The text of it.
-  /// - Parameter setting: the one that names it.
+  /// Returns the text of a file.
+  /// - Parameter setting: the setting that names the file.
   static func text(_ path: String, of setting: any AnySetting) throws(SettingsError) -> String {
     guard let data = try? Data(contentsOf: URL(filePath: path)) else {
       throw SettingsError(setting, "\(path) \(fault(path) ?? "cannot be read")")
     }
     guard let text = String(validating: data, as: UTF8.self) else {
-      throw SettingsError(setting, "\(path) is not UTF-8")
+      throw SettingsError(setting, "\(path) is not UTF-8; save it in that encoding")
     }
     return text
   }

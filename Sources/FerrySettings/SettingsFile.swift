@@ -1,11 +1,10 @@
 internal import Configuration
 internal import JSON
 
-/// A JSON object of settings, by their names as on the command line or in camelCase. It is read strictly: what is in it and is
-/// no setting, or of another type, is an error.
+/// A JSON object of settings, by their option names or in camel case. Unknown members and wrong types are errors.
 struct SettingsFile: FileConfigSnapshot {
   struct ParsingOptions: FileParsingOptions {
-    /// What messages call the file.
+    /// The name of the file in messages.
     var path = ""
     static let `default` = Self()
   }
@@ -27,10 +26,10 @@ struct SettingsFile: FileConfigSnapshot {
   }
 
   var description: String { "\(providerName)[\(texts.count) values]" }
-  /// Without values: some are secret.
+  /// Omits the values, because some are secret.
   var debugDescription: String { "\(providerName)\(texts.keys.sorted())" }
 
-  /// The texts as the environment would give them, by the settings' names.
+  /// Returns the texts by setting name, in the form of the environment.
   static func read(_ bytes: [UInt8], path: String) throws(SettingsError) -> [String: String] {
     let value: JSONValue
     do throws(JSONSyntaxError) { value = try JSONParser.parse(bytes) } catch {
@@ -39,18 +38,21 @@ struct SettingsFile: FileConfigSnapshot {
         \.config, "\(path), line \(place.line), column \(place.column): \(error.reason)")
     }
     guard let members = value.members else {
-      throw SettingsError(\.config, "\(path) has \(value.kind) in it, and not an object of settings")
+      throw SettingsError(\.config, "\(path) contains \(value.kind); it must contain an object of settings")
     }
     var texts: [String: String] = [:]
     for member in members {
       let name = member.name.map { $0.isUppercase ? "-" + $0.lowercased() : String($0) }.joined()
       guard let setting = SettingsCatalogue.named(name), setting.places.contains(.file) else {
         let known = SettingsCatalogue.all.filter { $0.places.contains(.file) }
-        let hint = NearestName.hint(member.name, among: known.flatMap { [$0.member, $0.name] })
-        throw SettingsError(\.config, "unknown option '\(member.name)' in \(path)\(hint)")
+        let hint = SpellingSuggestion.hint(member.name, among: known.flatMap { [$0.member, $0.name] })
+        let remedy = "; remove it, or correct its name (`ferry serve --help` lists the settings)"
+        throw SettingsError(
+          \.config, "'\(member.name)' in \(path) is not a setting\(hint.isEmpty ? remedy : hint)")
       }
       guard texts[name] == nil else {
-        throw SettingsError(\.config, "\(path) gives '\(member.name)' twice, once with another spelling")
+        throw SettingsError(
+          \.config, "\(path) gives '\(member.name)' twice, in two spellings; remove one of them")
       }
       guard let text = setting.form.text(of: member.value) else {
         throw SettingsError(
@@ -61,18 +63,18 @@ struct SettingsFile: FileConfigSnapshot {
     return texts
   }
 
-  /// Both from 1 on; columns count characters of Unicode.
+  /// Returns the position of a fault, from 1 on. Columns count Unicode characters.
   static func place(of offset: Int, in bytes: [UInt8]) -> (line: Int, column: Int) {
     let before = bytes.prefix(offset)
     let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
     let line = before.count { $0 == UInt8(ascii: "\n") } + 1
-    // Bytes 10xxxxxx go on with a character.
+    // Bytes 10xxxxxx continue a character.
     return (line, before[start...].count { $0 & 0xC0 != 0x80 } + 1)
   }
 }
 
-extension SettingForm {
-  /// A value of the file as the environment would give it; nil where it is of another type.
+extension SettingFormat {
+  /// Returns a value of the file in the form of the environment; `nil` for a wrong type.
   fileprivate func text(of value: JSONValue) -> String? {
     if let text = value.string { return text }
     switch self {

@@ -1,14 +1,14 @@
 package import JSON
 
-/// Every setting that holds, and where it comes from. What is secret is not in it.
+/// All effective settings with their origins. Secrets are redacted.
 package struct SettingsReport: Sendable, JSONEncodable {
   static let redacted = "<redacted>"
 
   private struct Row: Sendable {
     let setting: any AnySetting
-    let given: GivenValue?
+    let given: SettingValue?
 
-    /// As it is given; nil where nothing is, and nothing holds.
+    /// The text form of the value; `nil` if there is neither a value nor a default.
     var text: String? {
       guard let text = given?.text else { return setting.defaultText }
       return setting.traits.contains(.secret) ? redacted : text
@@ -24,7 +24,7 @@ package struct SettingsReport: Sendable, JSONEncodable {
     rows = shown.map { Row(setting: $0, given: settings.given[$0.name]) }
   }
 
-  /// One line for each, in three columns.
+  /// The text form in three columns, one line per setting.
   package var table: String {
     let cells = rows.map { row in
       let value = row.text.map { Self.printable($0) } ?? "(\(row.setting.withoutValue))"
@@ -42,7 +42,7 @@ package struct SettingsReport: Sendable, JSONEncodable {
     }
   }
 
-  /// In one line.
+  /// Returns the text in one line.
   private static func printable(_ text: String) -> String {
     text.isEmpty ? "''" : text.map { $0.isNewline ? "\\n" : String($0) }.joined()
   }
@@ -70,7 +70,7 @@ package struct SettingsReport: Sendable, JSONEncodable {
     writer.field("from", from)
   }
 
-  /// With the type that it has in a file.
+  /// Writes the value with its type in the settings file.
   private static func encode(_ row: Row, into writer: inout JSONWriter) {
     writer.key("value")
     let isSecret = row.setting.traits.contains(.secret) && row.given != nil

@@ -1,4 +1,4 @@
-/// Rows of three cells as lines, for people to read.
+/// A text table with three columns.
 enum TextTable {
   static func lines(_ rows: [[String]]) -> String {
     // Column widths are capped, so that one long cell does not shift the whole next column.

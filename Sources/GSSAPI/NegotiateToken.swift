@@ -1,16 +1,16 @@
 internal import CGSSAPI
 
-/// What a client shows to a service in HTTP's Negotiate scheme (RFC 4559): a SPNEGO token that is good for one request.
+/// A SPNEGO token for HTTP's Negotiate scheme (RFC 4559). It is valid for one request.
 package enum NegotiateToken {
-  /// Why there is none; in the words of the library.
+  /// The library's reason why there is no token.
   package struct Failure: Error, Sendable {
     package let message: String
   }
 
-  /// Makes one. May ask the realm's key distribution centre and wait for it: never on an event loop.
+  /// Returns a new token. May wait for the realm's key distribution centre, so it must not be called on an event loop.
   /// - Parameters:
-  ///   - host: of the service, `HTTP@host`.
-  ///   - user: with or without a realm; nil: who the process's ticket cache or client keytab says.
+  ///   - host: The host of the service `HTTP@host`.
+  ///   - user: The user, with or without a realm; `nil` for the one of the process's ticket cache or client keytab.
   package static func make(
     host: String, user: String? = nil, password: String? = nil
   ) throws(Failure) -> [UInt8] {

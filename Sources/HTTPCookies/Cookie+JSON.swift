@@ -2,7 +2,7 @@ package import JSON
 internal import TransferModel
 
 extension Cookie: JSONEncodable {
-  /// HTTPCookie's properties. A leading dot of the domain says that subdomains get it, too.
+  /// Writes the properties of HTTPCookie. A leading dot of the domain means that subdomains receive the cookie too.
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
       writer.field("name", name)

@@ -3,8 +3,8 @@ internal import Limits
 package import TransferModel
 
 extension Cookie {
-  /// Reads what a client puts into a jar, by the rules that hold for servers. What `encode` wrote is accepted.
-  /// - Parameter place: the host and path of an http or https URL, as requests would have them; nil where it is none.
+  /// Reads a cookie that a client stores, by the rules for servers. Output of `encode` is valid.
+  /// - Parameter place: returns the host and path of an http or https URL, as in a request; `nil` for another text.
   package init(
     validating reader: inout ObjectReader, now: Timestamp, place: (String) -> (host: String, path: String)?
   ) {
@@ -19,10 +19,10 @@ extension Cookie {
     isHTTPOnly = reader.bool("isHTTPOnly") ?? false
     sameSite = reader.choice("sameSitePolicy")
     if sameSite == .unrestricted, !isSecure {
-      reader.reject("sameSitePolicy", "none is for secure cookies: isSecure must be true")
+      reader.reject("sameSitePolicy", "must not be none unless isSecure is true")
     }
     if let fault = CookiePrefix.fault(self, hasPath: true) { reader.reject("name", fault) }
-    // What only the service says is read over.
+    // Members that only the service sets are ignored.
     _ = (reader.bool("isSessionOnly"), reader.string("createdDate"))
     reader.finish()
   }
@@ -39,11 +39,11 @@ extension Cookie {
         "value", "name and value together must have at most \(Limits.cookieBytes.value) bytes, not \(size)")
     }
     if name.isEmpty, value.isEmpty {
-      reader.reject("name", "must not be empty where the value is empty, too")
+      reader.reject("name", "must not be empty if the value is empty, too")
     }
   }
 
-  /// A required string that comes back from a `Set-Cookie` field as it is.
+  /// Reads a required string that a `Set-Cookie` field can carry unchanged.
   private static func text(_ member: String, forbidden: String, _ reader: inout ObjectReader) -> String? {
     guard !reader.isMissing(member) else {
       reader.reject(member, "is required")
@@ -57,15 +57,15 @@ extension Cookie {
 
   private static func fault(of text: String, forbidden: String) -> String? {
     let bytes = text.utf8
-    if CookieText.hasControls(text) { return "must not have control characters" }
+    if CookieText.hasControls(text) { return "must not contain control characters" }
     if bytes.contains(where: forbidden.utf8.contains) {
-      return "must not have " + forbidden.map { "'\($0)'" }.joined(separator: " or ")
+      return "must not contain " + forbidden.map { "'\($0)'" }.joined(separator: " or ")
     }
     let hasBlanks = [bytes.first, bytes.last].contains { $0.map(CookieText.isBlank) ?? false }
     return hasBlanks ? "must not begin or end with a blank" : nil
   }
 
-  /// Host and path of `url`.
+  /// Reads host and path from `url`.
   private static func origin(
     _ reader: inout ObjectReader, _ place: (String) -> (host: String, path: String)?
   ) -> (host: CookieHost, path: String)? {
@@ -80,18 +80,19 @@ extension Cookie {
   private mutating func readDomain(_ reader: inout ObjectReader, origin: (host: CookieHost, path: String)?) {
     guard reader.value("domain") != nil else {
       if let origin { domain = origin.host.name }
-      if reader.value("url") == nil { reader.reject("domain", "is required where there is no url") }
+      if reader.value("url") == nil { reader.reject("domain", "is required if url is missing") }
       return
     }
     guard let text = reader.string("domain") else { return }
     let hasDot = text.utf8.first == UInt8(ascii: ".")
     guard let host = CookieHost(hasDot ? String(text.dropFirst()) : text), host.isReachable else {
-      return reader.reject("domain", "must be a host's name in ASCII or an address, perhaps after a dot")
+      return reader.reject(
+        "domain", "must be an ASCII host name or an address, optionally preceded by a dot, not '\(text)'")
     }
     isHostOnly = !hasDot || host.isAddress
     domain = host.name
     if !isHostOnly, PublicSuffixList.contains(domain) {
-      reader.reject("domain", "is a public suffix, under which others register their names")
+      reader.reject("domain", "is a public suffix, under which others register names; use a domain below it")
     }
   }
 
@@ -99,7 +100,7 @@ extension Cookie {
     path = origin.map { CookiePath.defaultPath(of: $0.path) } ?? "/"
     guard let text = reader.string("path") else { return }
     if text.utf8.first != UInt8(ascii: "/") {
-      reader.reject("path", "must begin with '/'")
+      reader.reject("path", "must begin with '/', not be '\(text)'")
     } else if let fault = Self.fault(of: text, forbidden: "") {
       reader.reject("path", fault)
     } else if text.utf8.count > Limits.cookieAttributeBytes.value {
@@ -110,12 +111,15 @@ extension Cookie {
     }
   }
 
-  /// RFC 6265bis §5.5: at most 400 days ahead.
+  /// Reads the expiry, at most 400 days ahead (RFC 6265bis §5.5).
   private mutating func readExpiry(_ reader: inout ObjectReader, now: Timestamp) {
     let limit = now.adding(seconds: Double(CookieLimit.age))
     if let text = reader.string("expiresDate") {
       let date = Timestamp(text)
-      if date == nil { reader.reject("expiresDate", "must be a date and time as RFC 3339 has them") }
+      if date == nil {
+        reader.reject(
+          "expiresDate", "must be an RFC 3339 date-time, like 2026-01-31T12:00:00Z, not '\(text)'")
+      }
       expiresDate = date.map { min($0, limit) }
     }
     if let seconds = reader.integer("maximumAge", in: 0...1_000_000_000_000) {

@@ -1,29 +1,29 @@
 package import TransferModel
 
-/// A cookie that is kept (HTTPCookie; RFC 6265bis §5.7).
+/// A stored cookie (HTTPCookie; RFC 6265bis §5.7).
 package struct Cookie: Sendable, Equatable {
-  /// To which requests of other sites it goes (HTTPCookieStringPolicy). nil: the server gave none
-  /// that is known, and the accept policy alone decides, as for URLSession; browsers take it for lax.
+  /// The SameSite attribute (HTTPCookieStringPolicy). If it is `nil`, the server sent no known value. Then the accept policy alone
+  /// decides, as in URLSession; browsers assume lax.
   package enum SameSite: String, Sendable, CaseIterable {
-    /// `SameSite=None`; not called so, since `.none` of an optional is something else.
+    /// `SameSite=None`. The case has another name because `.none` of an optional means `nil`.
     case unrestricted = "none"
     case lax, strict
   }
 
   package var name: String
   package var value: String
-  /// As `CookieHost` writes it, without a leading dot.
+  /// The domain in the form of `CookieHost`, without a leading dot.
   package var domain: String
-  /// Not sent to subdomains.
+  /// Whether subdomains do not receive the cookie.
   package var isHostOnly: Bool
   package var path: String
-  /// nil: it lives as long as the session.
+  /// The expiry; `nil` for a cookie that lives as long as the session.
   package var expiresDate: Timestamp?
   package var isSecure: Bool
   package var isHTTPOnly: Bool
   package var sameSite: SameSite?
   package var created: Timestamp
-  /// When it was last stored or sent.
+  /// The time when the cookie was last stored or sent.
   package var lastAccess: Timestamp
 
   package init(
@@ -50,10 +50,10 @@ package struct Cookie: Sendable, Equatable {
 
   package func isExpired(at now: Timestamp) -> Bool { expiresDate.map { $0 <= now } ?? false }
 
-  /// The earliest date that a `Set-Cookie` can write.
+  /// The earliest date that a `Set-Cookie` field can express.
   static let distantPast = Timestamp(seconds: -11_644_473_600)
 
-  /// Whether two cookies with the same key are the same but for the last access, compared octet by octet.
+  /// Whether two cookies with the same key differ only in the last access. Text is compared octet by octet.
   func hasSameContent(as other: Cookie) -> Bool {
     CookieText.equal(value, other.value) && expiresDate?.microseconds == other.expiresDate?.microseconds
       && isSecure == other.isSecure && isHTTPOnly == other.isHTTPOnly && sameSite == other.sameSite
@@ -66,7 +66,7 @@ package struct Cookie: Sendable, Equatable {
   }
 }
 
-/// What there is only one cookie of (RFC 6265bis §5.7, step 23); compared octet by octet.
+/// The identity of a cookie (RFC 6265bis §5.7, step 23). Text is compared octet by octet.
 package struct CookieKey: Sendable, Hashable {
   package var domain: String
   package var isHostOnly: Bool

@@ -1,18 +1,17 @@
 package import TransferModel
 
-/// A request, as far as cookies care.
+/// The properties of a request that cookies depend on.
 package struct CookieContext: Sendable, Equatable {
-  /// A name in ASCII or an address, with or without brackets.
+  /// The host: an ASCII name, or an address with or without brackets.
   package var host: String
-  /// Of the request's target, without the query.
+  /// The path of the request's target, without the query.
   package var path: String
-  /// The scheme is https.
+  /// Whether the scheme is https.
   package var isSecure: Bool
-  /// The host of the document that the request is made for. nil: the request is a navigation of its own, and what it asks
-  /// for the main document.
+  /// The host of the document for which the request is made; `nil` if the request itself loads the main document.
   package var mainDocumentHost: String?
   package var mainDocumentIsSecure: Bool
-  /// GET, HEAD, OPTIONS or TRACE (RFC 9110 §9.2.1).
+  /// Whether the method is GET, HEAD, OPTIONS or TRACE (RFC 9110 §9.2.1).
   package var isSafeMethod: Bool
   package var acceptPolicy: CookieAcceptPolicy
 
@@ -31,12 +30,12 @@ package struct CookieContext: Sendable, Equatable {
 
   var isTopLevelNavigation: Bool { mainDocumentHost == nil }
 
-  /// RFC 6265bis §5.2: the site is the same, and so is the scheme.
+  /// Whether the request has the same site and scheme as the main document (RFC 6265bis §5.2).
   package var isSameSite: Bool {
     isTopLevelNavigation || mainDocumentIsSecure == isSecure && isFirstParty
   }
 
-  /// The registrable domain is the main document's, or the host where there is none.
+  /// Whether the host has the main document's registrable domain, or equals its host.
   private var isFirstParty: Bool {
     guard let mainDocumentHost else { return true }
     guard let host = CookieHost(host), let main = CookieHost(mainDocumentHost) else { return false }

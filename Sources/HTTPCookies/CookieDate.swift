@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// The dates of `Expires`, in every form that servers ever wrote them (RFC 6265bis §5.1.1).
+/// A parser for the dates of `Expires`, in all forms that servers use (RFC 6265bis §5.1.1).
 package enum CookieDate {
   package static func parse(_ text: String) -> Timestamp? { parse(text.utf8Span.span) }
 
@@ -23,19 +23,19 @@ package enum CookieDate {
     }
   }
 
-  /// What the tokens have given so far.
+  /// The values of the tokens so far.
   private struct Fields {
     private var time: (hour: Int64, minute: Int64, second: Int64)?
     private var day: Int64?
     private var month: Int64?
     private var year: Int64?
 
-    /// No further token changes anything.
+    /// Whether all values are found, so that further tokens are ignored.
     var isFull: Bool { time != nil && day != nil && month != nil && year != nil }
 
-    /// Step 2: a token is the first of these that was not found yet and that it can be.
+    /// Interprets a token as the first missing value that it can be (step 2).
     mutating func take(_ token: borrowing Span<UInt8>) {
-      // All but a month begins with a digit.
+      // All values except the month begin with a digit.
       guard Self.isDigit(token[0]) else {
         if month == nil { month = Self.month(token) }
         return
@@ -49,7 +49,7 @@ package enum CookieDate {
       }
     }
 
-    /// Steps 3 to 7.
+    /// The resulting time (steps 3 to 7); `nil` for an incomplete or invalid date.
     var timestamp: Timestamp? {
       guard let time, let day, let month, var year else { return nil }
       if (70...99).contains(year) { year += 1900 }
@@ -59,7 +59,7 @@ package enum CookieDate {
         year: year, month: month, day: day, hour: time.hour, minute: time.minute, second: time.second)
     }
 
-    /// Digits at the start of a token, so many of them; what follows them counts for nothing.
+    /// Reads the digits at the start of a token. Their number must be in `digits`; later characters are ignored.
     private static func number(_ token: borrowing Span<UInt8>, digits: ClosedRange<Int>) -> Int64? {
       var (value, count): (Int64, Int) = (0, 0)
       for place in token.indices {
@@ -72,7 +72,7 @@ package enum CookieDate {
       return count >= digits.lowerBound ? value : nil
     }
 
-    /// Three numbers of one or two digits with colons between them; the last may be followed by anything.
+    /// Reads hour, minute and second, each of one or two digits, with colons between them. Later characters are ignored.
     private static func time(
       _ token: borrowing Span<UInt8>
     ) -> (hour: Int64, minute: Int64, second: Int64)? {
@@ -84,7 +84,7 @@ package enum CookieDate {
       return (hour, minute, second)
     }
 
-    /// The place of a colon that at most two digits precede.
+    /// Returns the index of a colon after at most two digits.
     private static func colon(in token: borrowing Span<UInt8>, from start: Int) -> Int? {
       for place in start..<min(start + 3, token.count) where !isDigit(token[place]) {
         return token[place] == UInt8(ascii: ":") ? place : nil
@@ -104,7 +104,7 @@ package enum CookieDate {
       return months.firstIndex(of: word).map { Int64($0) + 1 }
     }
 
-    /// The first three bytes in lower case as one number.
+    /// Returns the first three bytes in lower case as one number.
     private static func word(_ bytes: borrowing Span<UInt8>) -> UInt32 {
       var word: UInt32 = 0
       for place in 0..<3 { word = word << 8 | UInt32(CookieText.lowercased(bytes[place])) }

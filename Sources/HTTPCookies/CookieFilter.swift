@@ -1,8 +1,8 @@
-/// Which cookies a client means; nil: whatever it is.
+/// A selection of cookies by a client. A property that is `nil` matches any value.
 package struct CookieFilter: Sendable, Equatable {
-  /// The cookie's own; that and all below it where there is a leading dot.
+  /// The cookie's domain. With a leading dot, the filter matches subdomains too.
   package private(set) var domain: String?
-  /// The cookie's own.
+  /// The cookie's path.
   package var path: String?
   package var name: String?
 
@@ -11,7 +11,7 @@ package struct CookieFilter: Sendable, Equatable {
     self.name = name
   }
 
-  /// nil where no cookie can have such a domain.
+  /// Makes a filter; `nil` if no cookie can have such a domain.
   package init?(domain: String, path: String? = nil, name: String? = nil) {
     let hasDot = domain.utf8.first == UInt8(ascii: ".")
     guard let host = CookieHost(hasDot ? String(domain.dropFirst()) : domain) else { return nil }
@@ -24,13 +24,13 @@ package struct CookieFilter: Sendable, Equatable {
   }
   private var includesSubdomains: Bool { domain?.utf8.first == UInt8(ascii: ".") }
 
-  /// The site that has them all; nil: any may have some.
+  /// The site of all matching cookies; `nil` if they may belong to several sites.
   var site: String? {
     host.flatMap { includesSubdomains && $0.registrableDomain == nil && !$0.isAddress ? nil : $0.site }
   }
 
-  /// Whether a cookie is meant; looks at the domain once for many.
-  var test: (Cookie) -> Bool {
+  /// A function that tests whether a cookie matches. It parses the filter's domain only once.
+  var predicate: (Cookie) -> Bool {
     let host = host
     return { [self] cookie in
       if let path, !CookieText.equal(path, cookie.path) { return false }

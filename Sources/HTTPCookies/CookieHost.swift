@@ -1,13 +1,13 @@
 internal import Addresses
 
-/// A host as cookies compare it (RFC 6265bis §5.1.2): its name in lower case and without the root's dot, or its address in
-/// one spelling and without brackets.
+/// A host in the form that cookies compare (RFC 6265bis §5.1.2): a lower-case name without the root's dot, or an address in canonical
+/// form without brackets.
 package struct CookieHost: Sendable, Hashable {
   package let name: String
-  /// An address, or something that ends like one: it has neither subdomains nor a registry.
+  /// Whether the host is an address, or a name that ends like one. Such a host has no subdomains and no registrable domain.
   package let isAddress: Bool
 
-  /// nil where the text is no host. Names beyond ASCII are expected as A-labels.
+  /// Parses a host; `nil` if the text is invalid. Names beyond ASCII must be A-labels.
   package init?(_ text: String) {
     var bytes = text.utf8[...]
     if bytes.first == UInt8(ascii: "["), bytes.last == UInt8(ascii: "]") {
@@ -26,20 +26,20 @@ package struct CookieHost: Sendable, Hashable {
     isAddress = Self.endsInNumber(lowercase)
   }
 
-  /// Requests go there: not what ends in a number and is no address (`127.1`), which they write in another way.
+  /// Whether requests can use this form. A name that ends in a number but is no address (`127.1`) has another form in requests.
   var isReachable: Bool { !isAddress || IPAddress(name) != nil }
 
-  /// What registered it: two hosts of one site share this. A public suffix or an address is a site of its own.
+  /// The registrable domain, which all hosts of a site share. A public suffix or an address is a site of its own.
   package var site: String { registrableDomain ?? name }
 
   package var registrableDomain: String? { isAddress ? nil : PublicSuffixList.registrableDomain(of: name) }
 
-  /// RFC 6265bis §5.1.3.
+  /// Whether the host domain-matches `domain` (RFC 6265bis §5.1.3).
   package func domainMatches(_ domain: String) -> Bool {
     isAddress ? name == domain : Self.isSameOrBelow(name, domain)
   }
 
-  /// Domain-match of names.
+  /// Whether a name equals a domain or is a subdomain of it.
   static func isSameOrBelow(_ name: String, _ domain: String) -> Bool {
     let (name, domain) = (name.utf8Span.span, domain.utf8Span.span)
     let start = name.count - domain.count
@@ -50,7 +50,7 @@ package struct CookieHost: Sendable, Hashable {
     return true
   }
 
-  /// Labels of letters, digits and hyphens (RFC 5890 §2.3.1), and of underscores, which hosts inside of networks have.
+  /// Whether the labels have only letters, digits, hyphens (RFC 5890 §2.3.1) and underscores, which internal hosts use.
   private static func isName(_ text: String) -> Bool {
     guard text.utf8.count <= 253 else { return false }
     return text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy {
@@ -67,7 +67,7 @@ package struct CookieHost: Sendable, Hashable {
     }
   }
 
-  /// `127.1` and the like are read as addresses by some: nothing is derived from their parts.
+  /// Whether the last label is a number. Some programs read `127.1` and the like as addresses, so such a name has no parent domain.
   private static func endsInNumber(_ text: String) -> Bool {
     let last = text.utf8.split(separator: UInt8(ascii: ".")).last ?? []
     let digits = last.starts(with: "0x".utf8) ? last.dropFirst(2) : last
@@ -80,7 +80,7 @@ package struct CookieHost: Sendable, Hashable {
 }
 
 extension IPAddress {
-  /// RFC 5952 §4: lower case, the longest run of zeros left out.
+  /// The text form of RFC 5952 §4: lower case, with the longest run of zeros omitted.
   fileprivate var canonicalText: String {
     guard case .v6(let high, let low) = self else { return description }
     let words = [high, low].flatMap { half in [48, 32, 16, 0].map { half >> UInt64($0) & 0xFFFF } }

@@ -2,7 +2,7 @@ internal import HTTPFields
 package import TransferModel
 
 extension CookieJar {
-  /// The value of the request's `Cookie` field; nil where it has none (RFC 6265bis §5.8.3).
+  /// Returns the value of the request's `Cookie` field; `nil` if no cookie matches (RFC 6265bis §5.8.3).
   package mutating func header(for context: CookieContext, now: Timestamp) -> String? {
     guard let host = CookieHost(context.host) else { return nil }
     let registrable = host.registrableDomain
@@ -10,9 +10,9 @@ extension CookieJar {
     guard sites[site] != nil else { return nil }
     let isSameSite = context.isSameSite
     let chosen = updateSite(site) { site, _ in
-      site.use(at: now) { entry in
+      site.markUsed(at: now) { entry in
         !entry.stored.isExpired(at: now)
-          // A domain that became a public suffix after the cookie was stored counts no longer.
+          // A domain that became a public suffix after the cookie was stored no longer matches.
           && (entry.stored.isHostOnly || registrable == nil
             ? entry.stored.isHostOnly && entry.stored.domain == host.name
             : host.domainMatches(entry.stored.domain))
@@ -25,13 +25,13 @@ extension CookieJar {
     return Self.text(of: chosen.sorted(by: Self.isSentBefore))
   }
 
-  /// Step 4.
+  /// Whether one cookie is sent before another (step 4).
   private static func isSentBefore(_ one: Entry, _ other: Entry) -> Bool {
     (other.stored.path.utf8.count, one.stored.created.microseconds, one.serial)
       < (one.stored.path.utf8.count, other.stored.created.microseconds, other.serial)
   }
 
-  /// Step 6.
+  /// Joins the cookies to the field's value (step 6).
   private static func text(of entries: [Entry]) -> String {
     var text: [UInt8] = []
     for (index, entry) in entries.enumerated() {
@@ -45,7 +45,8 @@ extension CookieJar {
 }
 
 extension Cookie {
-  /// Step 3: strict ones never, lax ones only where somebody goes there, and asks for nothing but to look.
+  /// Whether a cross-site request carries the cookie (step 3). A strict cookie is never sent; a lax one only with a safe top-level
+  /// navigation.
   fileprivate func isSentCrossSite(by context: CookieContext) -> Bool {
     switch sameSite {
     case .unrestricted, nil: true

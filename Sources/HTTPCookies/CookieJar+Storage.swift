@@ -2,8 +2,8 @@ internal import Limits
 package import TransferModel
 
 extension CookieJar {
-  /// Takes what a response's `Set-Cookie` fields say, as far as the sender may say so (RFC 6265bis §5.7).
-  /// - Returns: what is different now, in the order in which it came about.
+  /// Stores the cookies of a response's `Set-Cookie` fields that the sender may set (RFC 6265bis §5.7).
+  /// - Returns: the changes, in order.
   package mutating func store(
     _ setCookieFields: [String], from context: CookieContext, now: Timestamp
   ) -> [Change] {
@@ -37,19 +37,19 @@ extension CookieJar {
   }
 
   /// Eviction classes for a full jar (§5.7), in eviction order.
-  private enum Surplus: CaseIterable {
+  private enum EvictionClass: CaseIterable {
     case expired
-    /// Of sites that have more than their fair share.
+    /// The cookies of sites that have more than their fair share.
     case ofLargeSites
     case any
   }
 
   /// Evicts cookies beyond the jar's total capacity, with at most one pass over the jar per class.
-  /// - Parameter time: the current time; nil if nothing was stored.
+  /// - Parameter time: the current time; `nil` if nothing was stored.
   mutating func evictSurplus(_ time: Timestamp?) -> [Change] {
     guard let now = time, count > capacity.total else { return [] }
     var changes: [Change] = []
-    for surplus in Surplus.allCases where count > capacity.total {
+    for surplus in EvictionClass.allCases where count > capacity.total {
       for (site, entry) in candidates(surplus, now) where count > capacity.total {
         // The site is back within its fair share.
         if surplus == .ofLargeSites, sites[site]?.count ?? 0 <= capacity.fairShare { continue }
@@ -59,7 +59,7 @@ extension CookieJar {
     return changes
   }
 
-  private func candidates(_ surplus: Surplus, _ now: Timestamp) -> [(site: String, entry: Entry)] {
+  private func candidates(_ surplus: EvictionClass, _ now: Timestamp) -> [(site: String, entry: Entry)] {
     var found: [(site: String, entry: Entry)] = []
     for (name, site) in sites where surplus != .ofLargeSites || site.count > capacity.fairShare {
       for entry in site.entries where surplus != .expired || entry.stored.isExpired(at: now) {
@@ -73,8 +73,8 @@ extension CookieJar {
 }
 
 extension CookieSite {
-  /// Step 16: a cookie from an insecure connection must not overlay a secure one. Other sites need no check, for no request carries
-  /// cookies of two sites.
+  /// Whether a cookie from an insecure connection would overlay a secure one (step 16). Other sites need no check, because no request
+  /// carries cookies of two sites.
   fileprivate func hasSecureCookie(overlaidBy cookie: Cookie) -> Bool {
     contains { other in
       other.isSecure && CookieText.equal(other.name, cookie.name)
@@ -84,7 +84,7 @@ extension CookieSite {
     }
   }
 
-  /// Steps 23 and 24, and the site's limit.
+  /// Stores or removes a cookie, and evicts cookies beyond the site's limit (steps 23 and 24).
   mutating func set(
     _ cookie: Cookie, _ serial: inout UInt64, upTo most: Int, now: Timestamp,
     _ changes: inout [CookieJar.Change]
@@ -99,7 +99,8 @@ extension CookieSite {
 }
 
 extension CookieJar.Entry {
-  /// The order of removal in §5.7: expired cookies, then cookies that are not secure, then the rest; within each, the least recently used.
+  /// Whether an entry is evicted before another (§5.7): expired cookies first, then cookies that are not secure, then the rest. Within
+  /// each group the least recently used cookie goes first.
   fileprivate func goesBefore(_ other: Self, _ now: Timestamp) -> Bool {
     let (hasExpired, otherHasExpired) = (stored.isExpired(at: now), other.stored.isExpired(at: now))
     // Among expired cookies, isSecure does not matter.
@@ -107,20 +108,20 @@ extension CookieJar.Entry {
       ? hasExpired : hasExpired ? isOlder(than: other) : priority < other.priority
   }
 
-  /// Whether it was used less recently than `other`.
+  /// Whether the entry was used less recently than `other`.
   fileprivate func isOlder(than other: Self) -> Bool {
     (lastAccess, stored.created, serial) < (other.lastAccess, other.stored.created, other.serial)
   }
 }
 
 extension Cookie {
-  /// RFC 6265bis §5.7, steps 2 to 22 without 16; nil where one of them ignores the cookie.
+  /// Makes the cookie to store (RFC 6265bis §5.7, steps 2 to 22 without 16); `nil` if one of the steps ignores the cookie.
   init?(
     _ received: ReceivedCookie, from context: CookieContext, host: CookieHost, defaultPath: String,
     isSameSite: Bool, now: Timestamp, _ suffixes: inout PublicSuffixCache
   ) {
     guard !received.name.isEmpty || !received.value.isEmpty else { return nil }
-    // The default path is as long as the URL's.
+    // The default path may be as long as the URL's path.
     guard (received.path ?? defaultPath).utf8.count <= Limits.cookieAttributeBytes.value else { return nil }
     guard let isHostOnly = Self.isHostOnly(received.domain ?? "", host, &suffixes) else { return nil }
     self.init(
@@ -132,14 +133,14 @@ extension Cookie {
     switch sameSite {
     case .unrestricted: if !isSecure { return nil }
     case .strict, .lax: if !isSameSite { return nil }
-    // No browser's default: what may come from elsewhere is the accept policy's to say, as in URLSession.
+    // Browsers assume lax here. As in URLSession, the accept policy decides about cross-site cookies instead.
     case nil: break
     }
     if CookiePrefix.fault(self, hasPath: received.path != nil) != nil { return nil }
   }
 
-  /// Steps 7 to 10; nil where the host may not set cookies for that domain. An address has no subdomains, so its own
-  /// address as the domain says nothing.
+  /// Whether the cookie is for the host only (steps 7 to 10); `nil` if the host may not set cookies for that domain. An address may name
+  /// itself as the domain.
   private static func isHostOnly(
     _ domain: String, _ host: CookieHost, _ suffixes: inout PublicSuffixCache
   ) -> Bool? {

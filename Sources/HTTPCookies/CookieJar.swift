@@ -1,10 +1,10 @@
 internal import Limits
 package import TransferModel
 
-/// A session's cookies (HTTPCookieStorage; RFC 6265bis §5.7 and §5.8). They lie by site, so that a request looks at those of
-/// its own site only.
+/// The cookies of a session (HTTPCookieStorage; RFC 6265bis §5.7 and §5.8). They are grouped by site, so that a request searches only its
+/// own site.
 package struct CookieJar: Sendable {
-  /// What a store has to do to have what the jar has. That a cookie was sent is no change.
+  /// A change that a store must repeat to have the same cookies. The use of a cookie is not a change.
   package enum Change: Sendable, Equatable {
     case stored(Cookie)
     case removed(CookieKey)
@@ -17,42 +17,42 @@ package struct CookieJar: Sendable {
     }
   }
 
-  /// RFC 6265bis §6.1 asks for 50 of a domain and 3000 in all.
+  /// The limits of a jar. RFC 6265bis §6.1 requires at least 50 cookies per domain and 3000 in all.
   package struct Capacity: Sendable {
     package var perSite = Limits.cookiesOfSite.value
     package var total = Limits.cookies.value
-    /// Where there are too many in all, sites that have more than this give first.
+    /// The number of cookies above which a site loses cookies first, when the jar is full.
     package var fairShare = 50
     package init() {}
   }
 
   typealias Entry = CookieSite.Entry
 
-  /// Sites by `CookieHost.site`; every site has cookies.
+  /// The sites by `CookieHost.site`. Every site has cookies.
   private(set) var sites: [String: CookieSite] = [:]
   package private(set) var count = 0
-  /// Bytes that they take in memory, approximately.
+  /// The approximate memory of the cookies in bytes.
   package private(set) var size = 0
   private var nextSerial: UInt64 = 0
   let capacity: Capacity
 
   package init(capacity: Capacity = Capacity()) { self.capacity = capacity }
 
-  /// What a store kept, in the order in which it was stored. Of two with one key the later holds.
+  /// Makes a jar from stored cookies, in order of storage. Of two with the same key the later one counts.
   package init(_ cookies: [Cookie], capacity: Capacity = Capacity()) {
     self.init(capacity: capacity)
-    for cookie in cookies { place(cookie) }
+    for cookie in cookies { insert(cookie) }
   }
 
-  /// All of them, in the order in which they were stored.
+  /// All cookies, in order of storage.
   package var cookies: [Cookie] { entries.sorted { $0.serial < $1.serial }.map(\.cookie) }
 
   private var entries: [Entry] { sites.values.flatMap(\.entries) }
 
-  // MARK: What clients ask for
+  // MARK: Client requests
 
   package func list(_ filter: CookieFilter = CookieFilter()) -> [Cookie] {
-    let isMeant = filter.test
+    let isMeant = filter.predicate
     let entries = filter.site.map { sites[$0]?.entries ?? [] } ?? entries
     return entries.filter { isMeant($0.cookie) }.sorted { $0.serial < $1.serial }.map(\.cookie)
   }
@@ -76,7 +76,7 @@ package struct CookieJar: Sendable {
   @discardableResult
   package mutating func set(_ cookie: Cookie) -> [Change] { set([cookie]) }
 
-  /// The cookies that were removed.
+  /// Removes the matching cookies and returns them.
   @discardableResult
   package mutating func remove(_ filter: CookieFilter = CookieFilter()) -> [Cookie] {
     let removed = list(filter)
@@ -89,7 +89,7 @@ package struct CookieJar: Sendable {
     (count, size) = (0, 0)
   }
 
-  /// The cookies that were removed.
+  /// Removes the expired cookies and returns them.
   @discardableResult
   package mutating func removeExpired(now: Timestamp) -> [Cookie] {
     let removed = cookies.filter { $0.isExpired(at: now) }
@@ -97,15 +97,15 @@ package struct CookieJar: Sendable {
     return removed
   }
 
-  /// Makes the change that another jar made.
+  /// Repeats the change of another jar.
   package mutating func apply(_ change: Change) {
     switch change {
-    case .stored(let cookie): place(cookie)
+    case .stored(let cookie): insert(cookie)
     case .removed(let key): take(key, site: Self.site(ofDomain: key.domain))
     }
   }
 
-  // MARK: Places
+  // MARK: Sites
 
   static func site(ofDomain domain: String) -> String { CookieHost(domain)?.site ?? domain }
 
@@ -123,7 +123,7 @@ package struct CookieJar: Sendable {
     return result
   }
 
-  private mutating func place(_ cookie: Cookie) {
+  private mutating func insert(_ cookie: Cookie) {
     updateSite(Self.site(ofDomain: cookie.domain)) { site, serial in _ = site.place(cookie, &serial) }
   }
 
@@ -134,14 +134,14 @@ package struct CookieJar: Sendable {
 }
 
 extension Cookie {
-  /// Bytes beside its texts.
+  /// The memory of a cookie in bytes, without its texts.
   private static let overhead = 256
 
-  /// Bytes that it takes in memory, approximately.
+  /// The approximate memory of the cookie in bytes.
   package var size: Int {
     Self.overhead + name.utf8.count + value.utf8.count + domain.utf8.count + path.utf8.count
   }
 
-  /// Bytes that cookies take at most that a field of that length sets.
+  /// Returns the greatest size of a cookie from a field of that length.
   package static func size(ofField length: Int, host: Int) -> Int { overhead + length + host }
 }

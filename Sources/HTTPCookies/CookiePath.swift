@@ -1,6 +1,6 @@
-/// RFC 6265bis §5.1.4.
+/// The path rules of cookies (RFC 6265bis §5.1.4).
 enum CookiePath {
-  /// The directory of a request's path.
+  /// Returns the directory of a request's path.
   static func defaultPath(of requestPath: String) -> String {
     let path = requestPath.utf8
     guard path.first == UInt8(ascii: "/"), let last = path.lastIndex(of: UInt8(ascii: "/")),

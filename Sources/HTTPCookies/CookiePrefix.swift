@@ -1,4 +1,4 @@
-/// Names that promise how the cookie was set (RFC 6265bis §5.4 and §5.7, steps 20 to 22).
+/// Name prefixes that state how the cookie was set (RFC 6265bis §5.4 and §5.7, steps 20 to 22).
 enum CookiePrefix: String, CaseIterable {
   case secure = "__secure-"
   case host = "__host-"
@@ -15,10 +15,10 @@ enum CookiePrefix: String, CaseIterable {
     self = prefix
   }
 
-  /// Why a cookie may not be called so; nil where it may.
+  /// Returns why a cookie must not have its name; `nil` if the name is valid.
   static func fault(_ cookie: Cookie, hasPath: Bool) -> String? {
     if cookie.name.isEmpty, CookiePrefix(of: cookie.value) != nil {
-      return "must not be empty where the value looks like a name with a prefix"
+      return "must not be empty if the value begins with __Secure- or __Host-"
     }
     switch CookiePrefix(of: cookie.name) {
     case .secure where !cookie.isSecure: return "begins with __Secure-, so isSecure must be true"

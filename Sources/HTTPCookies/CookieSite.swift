@@ -1,9 +1,9 @@
 internal import TransferModel
 
-/// The cookies of one site, whose number is limited (RFC 6265bis §5.7). Finding, replacing or evicting a cookie does not read the texts
-/// of the others, unless fingerprints collide.
+/// The cookies of one site, up to a limit (RFC 6265bis §5.7). Finding, replacing or evicting a cookie does not read the texts of the
+/// others, unless fingerprints collide.
 struct CookieSite: Sendable {
-  /// A stored cookie. The cookie is on the heap, because a copy of all its texts takes longer than most of what is done with it.
+  /// A stored cookie. The cookie is on the heap, because a copy of all its texts takes longer than most operations.
   struct Entry: Sendable {
     private final class Box: Sendable {
       let cookie: Cookie
@@ -24,7 +24,7 @@ struct CookieSite: Sendable {
       self.serial = serial
     }
 
-    /// The cookie as it was stored: its `lastAccess` is out of date.
+    /// The cookie as stored, with an outdated `lastAccess`.
     var stored: Cookie { box.cookie }
 
     var cookie: Cookie {
@@ -40,8 +40,8 @@ struct CookieSite: Sendable {
     }
   }
 
-  /// The order of eviction within a site: cookies that are not secure go first, then those unused for longest. Expired cookies
-  /// are removed before anything is evicted.
+  /// The order of eviction within a site: cookies that are not secure go first, then the least recently used. Expired cookies are removed
+  /// before anything is evicted.
   struct EvictionPriority: Sendable, Comparable {
     var isSecure: Bool
     var lastAccess: Int64
@@ -61,24 +61,25 @@ struct CookieSite: Sendable {
     let priority: EvictionPriority
   }
 
-  /// An entry keeps its slot for as long as it is stored. nil: the slot is free.
+  /// The entries. An entry keeps its slot while it is stored; `nil` marks a free slot.
   private var slots: [Entry?] = []
-  /// The fingerprint of each slot's key; 0: the slot is free.
+  /// The fingerprint of each slot's key; 0 for a free slot.
   private var fingerprints: [UInt64] = []
   private var freeSlots: [Int] = []
   private(set) var count = 0
-  /// Bytes that the cookies take in memory, approximately.
+  /// The approximate memory of the cookies in bytes.
   private(set) var size = 0
-  /// No cookie expires before this time, in microseconds.
+  /// A lower bound of all expiry times, in microseconds.
   private var earliestExpiry = Int64.max
-  /// The next entries to evict, the first one last. Sorted once for many evictions: some may have been removed or used since, and are
-  /// skipped when their priority no longer matches.
+  /// The next entries to evict, the first one last. They are sorted once for many evictions. Entries that were removed or used since then
+  /// are skipped, because their priority no longer matches.
   private var victims: [Victim] = []
 
   var isEmpty: Bool { count == 0 }
   var entries: [Entry] { slots.compactMap { $0 } }
 
-  /// - Parameter isMeant: may read all of a cookie but its `lastAccess`.
+  /// Whether some cookie passes a test.
+  /// - Parameter isMeant: tests a cookie. Its `lastAccess` is outdated.
   func contains(_ isMeant: (Cookie) -> Bool) -> Bool {
     for case let entry? in slots where isMeant(entry.stored) { return true }
     return false
@@ -86,9 +87,9 @@ struct CookieSite: Sendable {
 
   // MARK: One cookie
 
-  /// Stores a cookie. If it replaces another, it keeps that cookie's creation time and serial.
+  /// Stores a cookie. A replaced cookie passes on its creation time and serial.
   /// - Parameter serial: the number for the next new cookie; incremented if this cookie is new.
-  /// - Returns: the stored cookie; nil if only the time of the last access changed.
+  /// - Returns: the stored cookie; `nil` if only the time of the last access changed.
   mutating func place(_ cookie: Cookie, _ serial: inout UInt64) -> Cookie? {
     let fingerprint = Self.keyHash(cookie.name, cookie.path, cookie.domain, cookie.isHostOnly)
     earliestExpiry = min(earliestExpiry, cookie.expiresDate?.microseconds ?? .max)
@@ -104,7 +105,8 @@ struct CookieSite: Sendable {
     return entry.stored.hasSameContent(as: old.stored) ? nil : entry.stored
   }
 
-  /// - Returns: whether there was such a cookie.
+  /// Removes a cookie.
+  /// - Returns: whether the cookie existed.
   mutating func remove(_ key: CookieKey) -> Bool {
     let fingerprint = Self.keyHash(key.name, key.path, key.domain, key.isHostOnly)
     guard let slot = slot(fingerprint, { $0.key == key }) else { return false }
@@ -120,8 +122,8 @@ struct CookieSite: Sendable {
     return nil
   }
 
-  /// A hash of a key (FNV-1a), never 0. A server can choose names whose hashes collide: then a lookup compares all keys of the site, of
-  /// which there are at most `capacity.perSite`.
+  /// Returns a hash of a key (FNV-1a), never 0. A server can choose names whose hashes collide. A lookup then compares all keys of the
+  /// site, which are at most `capacity.perSite`.
   private static func keyHash(
     _ name: String, _ path: String, _ domain: String, _ isHostOnly: Bool
   ) -> UInt64 {
@@ -184,7 +186,7 @@ struct CookieSite: Sendable {
   }
 
   /// Marks the chosen entries as used at `now`, and returns them.
-  mutating func use(at now: Timestamp, _ isChosen: (Entry) -> Bool) -> [Entry] {
+  mutating func markUsed(at now: Timestamp, _ isChosen: (Entry) -> Bool) -> [Entry] {
     var chosen: [Entry] = []
     for slot in slots.indices {
       guard var entry = slots[slot], isChosen(entry) else { continue }
@@ -195,7 +197,7 @@ struct CookieSite: Sendable {
     return chosen
   }
 
-  /// Removes the entry that goes before all others.
+  /// Removes the entry with the lowest priority.
   mutating func evict() -> CookieKey? {
     while true {
       if victims.isEmpty { sortVictims() }

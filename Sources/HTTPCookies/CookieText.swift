@@ -1,9 +1,9 @@
 internal import TransferModel
 
-/// What cookies ask of octets. Everything is compared and counted in octets: to Swift's strings `;` and an accent after it
-/// were one character, and two spellings of `é` one name.
+/// Operations on the octets of cookies. Swift's strings would treat `;` and a following accent as one character, and two encodings of `é`
+/// as equal.
 enum CookieText {
-  /// RFC 6265bis §5.6: control characters but the tab end the whole cookie.
+  /// Whether the text has control characters other than the tab, which invalidate a cookie (RFC 6265bis §5.6).
   static func hasControls(_ text: String) -> Bool {
     let bytes = text.utf8Span.span
     for place in bytes.indices {
@@ -13,7 +13,7 @@ enum CookieText {
     return false
   }
 
-  /// A part of a string's bytes that begins and ends beside ASCII characters.
+  /// Returns a part of a string that begins and ends next to ASCII characters.
   static func text(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> String {
     guard !range.isEmpty, let text = try? UTF8Span(validating: bytes.extracting(range)) else { return "" }
     return String(copying: text)
@@ -34,7 +34,8 @@ enum CookieText {
     return true
   }
 
-  /// - Parameter prefix: in lower case.
+  /// Whether a text begins with a prefix, ignoring ASCII case.
+  /// - Parameter prefix: the prefix in lower case.
   static func starts(_ text: String, withoutCase prefix: String) -> Bool {
     let (bytes, prefix) = (text.utf8Span.span, prefix.utf8Span.span)
     guard bytes.count >= prefix.count else { return false }
@@ -43,8 +44,8 @@ enum CookieText {
   }
 }
 
-/// RFC 6265bis §5.6 and §5.5.
+/// Limits of RFC 6265bis §5.5 and §5.6.
 enum CookieLimit {
-  /// Seconds: 400 days.
+  /// The greatest age in seconds: 400 days.
   static let age = 34_560_000
 }

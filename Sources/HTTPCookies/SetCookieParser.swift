@@ -2,30 +2,30 @@ internal import HTTPFields
 internal import Limits
 package import TransferModel
 
-/// What one `Set-Cookie` field says, before anybody judged whether its sender may say so.
+/// The content of one `Set-Cookie` field, before the check whether the sender may set it.
 package struct ReceivedCookie: Sendable, Equatable {
   package var name: String
   package var value: String
-  /// Of `Expires` or, where it was given, of `Max-Age`; at most 400 days ahead.
+  /// The expiry from `Max-Age` or else from `Expires`, at most 400 days ahead.
   package var expiresDate: Timestamp?
-  /// In lower case and without its leading dot; nil and empty say the same.
+  /// The domain in lower case without its leading dot; `nil` and the empty text mean the same.
   package var domain: String?
-  /// nil: not given. What began with no slash is the default path already.
+  /// The path; `nil` if the field has none. A path without a leading slash is already replaced by the default path.
   package var path: String?
   package var isSecure = false
   package var isHTTPOnly = false
-  /// nil: not given, or an unknown word.
+  /// The SameSite attribute; `nil` if it is absent or unknown.
   package var sameSite: Cookie.SameSite?
 }
 
-/// RFC 6265bis §5.6, step by step.
+/// The parser of RFC 6265bis §5.6.
 package enum SetCookieParser {
-  /// nil where the whole field is ignored.
-  /// - Parameter defaultPath: of the request that was answered.
+  /// Parses a field; `nil` if the whole field is ignored.
+  /// - Parameter defaultPath: the default path of the request.
   package static func parse(_ field: String, defaultPath: String, now: Timestamp) -> ReceivedCookie? {
     guard !CookieText.hasControls(field) else { return nil }
     let bytes = field.utf8Span.span
-    var end = bytes.place(of: UInt8(ascii: ";"), in: bytes.indices)
+    var end = bytes.firstIndex(of: UInt8(ascii: ";"), in: bytes.indices)
     let pair = divided(bytes, 0..<end)
     let (name, value) = pair.value.map { (pair.name, $0) } ?? (0..<0, pair.name)
     guard name.count + value.count <= Limits.cookieBytes.value else { return nil }
@@ -33,8 +33,8 @@ package enum SetCookieParser {
     var values = Values()
     while end < bytes.count {
       let start = end + 1
-      end = bytes.place(of: UInt8(ascii: ";"), in: start..<bytes.count)
-      // No attribute has so short a name.
+      end = bytes.firstIndex(of: UInt8(ascii: ";"), in: start..<bytes.count)
+      // A shorter attribute has no known name.
       guard end - start >= shortestName else { continue }
       let (name, value) = divided(bytes, start..<end)
       guard let attribute = Attribute(bytes.extracting(name)),
@@ -56,7 +56,7 @@ package enum SetCookieParser {
     /// The bytes of each name as one number. No name has more than eight.
     private static let words = allCases.map { (attribute: $0, word: word($0.rawValue.utf8Span.span)) }
 
-    /// nil: no attribute has this name.
+    /// Finds an attribute; `nil` if no attribute has this name.
     init?(_ name: borrowing Span<UInt8>) {
       guard name.count <= 8 else { return nil }
       let word = Self.word(name)
@@ -73,18 +73,18 @@ package enum SetCookieParser {
 
   private static let shortestName = 4
 
-  /// Before and after the first `=`, without the blanks around; the value is nil where there is none.
+  /// Splits a part at the first `=`, without surrounding blanks; the value is `nil` if there is no `=`.
   private static func divided(_ bytes: borrowing Span<UInt8>, _ part: Range<Int>) -> (
     name: Range<Int>, value: Range<Int>?
   ) {
-    let index = bytes.place(of: UInt8(ascii: "="), in: part)
+    let index = bytes.firstIndex(of: UInt8(ascii: "="), in: part)
     guard index < part.upperBound else { return (bytes.trimmingBlanks(part), nil) }
     return (
       bytes.trimmingBlanks(part.lowerBound..<index), bytes.trimmingBlanks((index + 1)..<part.upperBound)
     )
   }
 
-  /// The values of the attributes (§5.6.1 to §5.6.7). The last attribute of a name holds; an unreadable date or age is ignored.
+  /// The values of the attributes (§5.6.1 to §5.6.7). The last attribute of a name counts; an unreadable date or age is ignored.
   private struct Values {
     private var isSecure = false
     private var isHTTPOnly = false
@@ -131,7 +131,7 @@ package enum SetCookieParser {
       cookie.expiresDate = maximumAge ?? expires
     }
 
-    /// Digits, perhaps after a minus; far more than there is of time ends at the limit.
+    /// Reads digits after an optional minus. Larger numbers than the age limit become the limit.
     private static func seconds(_ value: borrowing Span<UInt8>) -> Int? {
       let isNegative = !value.isEmpty && value[0] == UInt8(ascii: "-")
       let start = isNegative ? 1 : 0

@@ -1,22 +1,22 @@
 internal import HTTPFields
 package import TransferModel
 
-/// Dates as fields carry them (RFC 9110 §5.6.7). Names compare without case (RFC 9111 §4.2).
+/// Dates of header fields (RFC 9110 §5.6.7). Names compare without case (RFC 9111 §4.2).
 package enum HTTPDate {
   private static let days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
   private static let months = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
   ]
 
-  /// The instant; nil where the text is none of the three formats, or names another zone than GMT.
-  /// - Parameter now: decides which century a year of two digits means.
+  /// Returns the instant; `nil` if the text has none of the three formats, or another time zone than GMT.
+  /// - Parameter now: The current time, which decides the century of a year of two digits.
   package static func parse(_ text: String, now: Timestamp) -> Timestamp? {
     if let common = instant(ofFixdate: text) { return common }
     let trimmed = text.trimmingBlanks
     guard trimmed.utf8.count <= longest else { return nil }
     var words = trimmed.lowercasedASCII
       .split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-    // asctime() fills the day up to two places; elsewhere a second blank is none of the formats.
+    // asctime() pads the day to two places. In the other formats a second blank is an error.
     if words.count == 6, words[2].isEmpty, words[3].utf8.count == 1 {
       words[2...3] = ["0" + words[3]]
     }
@@ -33,14 +33,14 @@ package enum HTTPDate {
     }
   }
 
-  /// Bytes that the longest of the three formats can have.
+  /// The maximum length of the three formats in bytes.
   private static let longest = "Wednesday, 06-Nov-94 08:49:37 GMT".utf8.count
 
   private static let shortDays = days.map { Array(capital($0.prefix(3)).utf8) }
   private static let shortMonths = months.map { Array(capital($0).utf8) }
 
-  /// What almost all dates are (IMF-fixdate). Every answer has some, and to split them into words costs far more.
-  /// Nil: it has to be looked at more closely.
+  /// Parses an IMF-fixdate, which almost all dates are. Every response has some, and splitting them into words would take far longer.
+  /// Returns `nil` if the general parser must try.
   private static func instant(ofFixdate text: String) -> Timestamp? {
     let bytes = text.utf8Span.span
     guard bytes.count == 29 else { return nil }
@@ -70,7 +70,7 @@ package enum HTTPDate {
     return value
   }
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`.
+  /// Returns the date as in `Sun, 06 Nov 1994 08:49:37 GMT`.
   package static func text(_ instant: Timestamp) -> String {
     let instant = max(instant, Timestamp(microseconds: 0))
     let iso = Array(instant.description.utf8)
@@ -97,7 +97,7 @@ package enum HTTPDate {
     return Timestamp("\(year)-\(month < 9 ? "0" : "")\(month + 1)-\(day)T\(time)Z")
   }
 
-  /// More than 50 years ahead is the most recent year in the past with the same digits.
+  /// Returns the year of four digits. A date more than 50 years ahead means the most recent past year with the same digits.
   private static func year(twoDigits text: String, now: Timestamp) -> String? {
     guard text.utf8.count == 2, text.utf8.allSatisfy({ 48...57 ~= $0 }), let digits = Int64(text),
       let this = Int64(now.description.prefix(4))

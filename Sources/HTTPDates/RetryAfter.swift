@@ -3,7 +3,8 @@ package import TransferModel
 
 /// The value of a `Retry-After` field (RFC 9110 §10.2.3).
 package enum RetryAfter {
-  /// Seconds from now, which may be given as a number or as a date. Nil if the value is neither, zero or past: such a value names no time.
+  /// Returns the seconds from now, which the field has as a number or as a date. Returns `nil` if the value is neither, is zero, or is
+  /// past.
   package static func seconds(_ field: String, now: Timestamp) -> Double? {
     let text = field.trimmingBlanks
     let isNumber = !text.isEmpty && text.utf8.allSatisfy { 48...57 ~= $0 }

@@ -1,13 +1,14 @@
 // For `String` and `Substring`, but not generic: the compiler does not specialize a generic function for its callers in other targets.
 extension String {
-  /// The parts between separators, which are ASCII. Characters would be dearer by far, and a combining mark would hide a separator.
+  /// Returns the parts between ASCII separators. Splitting by characters would be much slower, and a combining mark would hide a
+  /// separator.
   package func parts(
     between separator: Unicode.Scalar, maxSplits: Int = .max, omittingEmpty: Bool = true
   ) -> [Substring] {
     let bytes = utf8Span.span
     let separator = UInt8(ascii: separator)
     var parts: [Substring] = []
-    // A list that grows is allocated more than once.
+    // Reserve the capacity, because a growing array allocates more than once.
     if maxSplits < 4 { parts.reserveCapacity(maxSplits + 1) }
     var (start, from) = (0, startIndex)
     for place in bytes.indices where bytes[place] == separator && parts.count < maxSplits {
@@ -19,7 +20,7 @@ extension String {
     return parts
   }
 
-  /// Without spaces and tabs at both ends.
+  /// The text without spaces and tabs at both ends.
   package var trimmingBlanks: String {
     let bytes = utf8Span.span
     var (start, end) = (0, bytes.count)
@@ -32,27 +33,27 @@ extension String {
 }
 
 extension Substring {
-  /// The same as a string's.
+  /// Returns the parts between ASCII separators.
   package func parts(
     between separator: Unicode.Scalar, maxSplits: Int = .max, omittingEmpty: Bool = true
   ) -> [Substring] {
     String(self).parts(between: separator, maxSplits: maxSplits, omittingEmpty: omittingEmpty)
   }
 
-  /// The same as a string's.
+  /// The text without spaces and tabs at both ends.
   package var trimmingBlanks: String { String(self).trimmingBlanks }
 }
 
 extension Span<UInt8> {
-  /// The place of the first such byte in a range, or the range's end.
-  package func place(of byte: UInt8, in range: Range<Int>) -> Int {
-    // The compiler knows that no place is out of bounds.
+  /// Returns the index of the first such byte in a range, or the range's end.
+  package func firstIndex(of byte: UInt8, in range: Range<Int>) -> Int {
+    // With the extracted part, the compiler can omit bounds checks.
     let part = extracting(range)
     for place in part.indices where part[place] == byte { return range.lowerBound + place }
     return range.upperBound
   }
 
-  /// The range without spaces and tabs at both ends.
+  /// Returns the range without spaces and tabs at both ends.
   package func trimmingBlanks(_ range: Range<Int>) -> Range<Int> {
     var (start, end) = (range.lowerBound, range.upperBound)
     while start < end, self[start] == 0x20 || self[start] == 0x09 { start += 1 }
@@ -62,7 +63,7 @@ extension Span<UInt8> {
 }
 
 extension ArraySlice<UInt8> {
-  /// Without spaces and tabs at both ends.
+  /// The bytes without spaces and tabs at both ends.
   package var trimmingBlanks: ArraySlice<UInt8> {
     var (start, end) = (startIndex, endIndex)
     while start < end, self[start] == 0x20 || self[start] == 0x09 { start += 1 }
@@ -70,7 +71,7 @@ extension ArraySlice<UInt8> {
     return self[start..<end]
   }
 
-  /// Whether the bytes are the same but for the case of ASCII letters.
+  /// Whether two slices are equal, ignoring ASCII case.
   package func isEqual(withoutCase other: ArraySlice<UInt8>) -> Bool {
     guard count == other.count else { return false }
     let distance = other.startIndex - startIndex
@@ -83,7 +84,7 @@ extension ArraySlice<UInt8> {
 }
 
 extension [UInt8] {
-  /// Appends a text. For a short one this is faster than `append(contentsOf:)`.
+  /// Appends a text. For a short text this is faster than `append(contentsOf:)`.
   package mutating func append(text: String) {
     let bytes = text.utf8Span.span
     for place in bytes.indices { append(bytes[place]) }

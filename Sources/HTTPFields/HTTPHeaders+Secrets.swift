@@ -1,7 +1,7 @@
-/// Fields of requests whose values prove who somebody is: they are stored sealed, and never shown.
+/// Request fields that carry secrets. Ferry stores their values sealed and never shows them.
 extension HTTPHeaders {
-  /// The names that are known; a session's `secretHeaderFields` adds others. Credentials and cookies of HTTP (RFC 9110 §11, RFC
-  /// 6265bis), and the keys and tokens of common services.
+  /// The known names: credentials and cookies of HTTP (RFC 9110 §11, RFC 6265bis), and the keys and tokens of common services. A
+  /// session's `secretHeaderFields` adds others.
   package static let secretNames = [
     "Authorization", "Proxy-Authorization", "Cookie", "Cookie2", "API-Key", "ApiKey", "X-API-Key", "X-ApiKey",
     "X-Auth-Key", "X-Auth-Token", "X-Access-Token", "X-Session-Token", "X-Token", "X-CSRF-Token",
@@ -10,19 +10,20 @@ extension HTTPHeaders {
     "X-Shopify-Access-Token",
   ]
   private static let known = CaselessNames(secretNames)
+  /// Whether a field carries a secret.
   /// - Parameter others: names that a session adds.
   package static func isSecret(name: String, and others: [String] = []) -> Bool {
     known.contains(name) || others.contains { equal($0, name) }
   }
-  /// Removes what no other origin may see (RFC 9110 §15.4).
+  /// Removes the fields that another origin must not see (RFC 9110 §15.4).
   /// - Parameter others: names that a session adds.
   package mutating func removeSecrets(and others: [String] = []) {
     fields.removeAll { Self.isSecret(name: $0.name, and: others) }
   }
-  /// What stands for such a value where it is shown.
+  /// The text that replaces a secret value in Ferry's replies.
   package static let redaction = "(redacted)"
 
-  /// As they are shown to clients: a secret field that comes twice is shown once.
+  /// Returns the fields as clients see them. A secret field that occurs twice is shown once.
   package func redacted(and others: [String] = []) -> HTTPHeaders {
     guard fields.contains(where: { Self.isSecret(name: $0.name, and: others) }) else { return self }
     var shown: [String] = []
@@ -35,8 +36,8 @@ extension HTTPHeaders {
       })
   }
 
-  /// Puts the values back that stand in `known`, and were not shown. A mark without one is taken out.
-  /// - Returns: the names of those.
+  /// Replaces redacted values by those in `known`. A redacted field without a known value is removed.
+  /// - Returns: the names of the removed fields.
   package mutating func restoreSecrets(of known: HTTPHeaders, and others: [String] = []) -> [String] {
     var unknown: [String] = []
     fields = fields.compactMap { field in

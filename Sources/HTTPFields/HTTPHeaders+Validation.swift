@@ -2,12 +2,12 @@ package import JSON
 internal import Limits
 
 extension HTTPHeaders {
-  /// Fields that the service sets itself (URLRequest's reserved headers that would break the framing).
+  /// The fields that only the service sets: the reserved headers of URLRequest that would break the framing.
   private static let reserved = [
     "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer",
   ]
 
-  /// Bytes of a streamed body, as its client says them.
+  /// Parses the length of a streamed body.
   private static func streamLength(_ value: JSONValue) -> Int64? {
     guard let text = value.string, !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }),
       let length = Int64(text), length <= Limits.streamBytes.value
@@ -15,16 +15,16 @@ extension HTTPHeaders {
     return length
   }
 
-  /// Reads an object of names and values: of a request, whose framing is the service's.
-  /// - Parameter isOfStream: of a request whose body is streamed: `Content-Length` is the client's to set, once.
+  /// Reads the fields of a request from an object of names and values. The service sets the fields for the framing.
+  /// - Parameter isOfStream: whether the request's body is streamed. The client may then set `Content-Length`, once.
   package init(
     validating value: JSONValue, at pointer: String, _ violations: Violations, isOfStream: Bool = false
   ) {
     let length = "Content-Length"
-    let refused = "must be a number of bytes as digits, once, and at most \(Limits.streamBytes.value)"
+    let refused = "must be given once, as a decimal number of bytes of at most \(Limits.streamBytes.value)"
     self.init(validating: value, at: pointer, violations) { name, value in
       guard isOfStream, Self.equal(length, name) else {
-        return Self.reserved.contains { Self.equal($0, name) } ? "is set by the service" : nil
+        return Self.reserved.contains { Self.equal($0, name) } ? "is set by Ferry; leave it out" : nil
       }
       return Self.streamLength(value) == nil ? refused : nil
     }
@@ -39,7 +39,7 @@ extension HTTPHeaders {
   }
 
   /// Reads an object of names and values.
-  /// - Parameter fault: what else is wrong with a field, by its name and value; nil: nothing.
+  /// - Parameter fault: returns a further fault of a field from its name and value; `nil` if there is none.
   package init(
     validating value: JSONValue, at pointer: String, _ violations: Violations,
     fault: (String, JSONValue) -> String?
@@ -63,13 +63,16 @@ extension HTTPHeaders {
           "name and value together must have at most \(Limits.fieldBytes.value) bytes, not \(fieldSize)")
       }
       if !Self.isValid(name: member.name) {
-        violations.add(place, "is not a header field name (RFC 9110)")
+        violations.add(place, "is not a header field name (RFC 9110); use letters, digits and hyphens")
       } else if let fault = fault(member.name, member.value) {
         violations.add(place, fault)
       } else if let text = member.value.string, Self.isValid(value: text) {
         append(member.name, text)
       } else {
-        violations.add(place, "must be a string without control characters")
+        let isString = member.value.string != nil
+        violations.add(
+          place,
+          isString ? "must not contain control characters" : "must be a string, not \(member.value.kind)")
       }
     }
     if size > Limits.headBytes.value {

@@ -1,6 +1,6 @@
 package import JSON
 
-/// Header fields in the order they came; names compare without case (RFC 9110 §5.1).
+/// Header fields in order of receipt. Names are compared ignoring case (RFC 9110 §5.1).
 package struct HTTPHeaders: Sendable, Equatable {
   package struct Field: Sendable, Equatable {
     package var name: String
@@ -17,7 +17,7 @@ package struct HTTPHeaders: Sendable, Equatable {
 
   package var isEmpty: Bool { fields.isEmpty }
 
-  /// The value of a field. All values of a list field are joined as one (RFC 9110 §5.2).
+  /// The value of a field. All values of a list field are joined (RFC 9110 §5.2).
   package subscript(_ name: String) -> String? {
     guard var place = place(of: name, from: 0) else { return nil }
     var value = fields[place].value
@@ -29,7 +29,7 @@ package struct HTTPHeaders: Sendable, Equatable {
   }
   package func contains(_ name: String) -> Bool { place(of: name, from: 0) != nil }
 
-  /// The values of all fields of that name, in order.
+  /// Returns the values of all fields of that name, in order.
   package func all(_ name: String) -> [String] {
     var values: [String] = []
     var start = 0
@@ -41,7 +41,7 @@ package struct HTTPHeaders: Sendable, Equatable {
   }
 
   func place(of name: String, from start: Int) -> Int? {
-    // An array's iterator would retain and release each field on the way.
+    // An array's iterator would retain and release each field.
     let (fields, count) = (fields.span, name.utf8.count)
     for place in start..<fields.count where fields[place].name.utf8.count == count {
       if Self.equal(fields[place].name, name) { return place }
@@ -52,19 +52,19 @@ package struct HTTPHeaders: Sendable, Equatable {
   package mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
-  /// Goes on with the last field's value, behind a blank (RFC 9112 §5.2).
+  /// Appends a continuation line to the last field's value, after a space (RFC 9112 §5.2).
   package mutating func continueLast(with text: String) {
     guard !fields.isEmpty else { return }
     let last = fields.count - 1
     if !fields[last].value.isEmpty { fields[last].value += " " }
     fields[last].value += text
   }
-  /// Keeps the memory of a few fields.
+  /// Removes all fields, but keeps the memory of a few.
   package mutating func removeAll() { fields.removeAll(keepingCapacity: fields.capacity <= Self.fewFields) }
   private static let fewFields = 16
   package mutating func remove(_ name: String) { fields.removeAll { Self.equal($0.name, name) } }
 
-  /// These fields, and those of `others` whose names are not among them.
+  /// Returns these fields, and those of `others` whose names do not occur here.
   package func merging(defaults others: HTTPHeaders) -> HTTPHeaders {
     if fields.count <= Self.few {
       return HTTPHeaders(fields + others.fields.filter { !contains($0.name) })
@@ -73,7 +73,7 @@ package struct HTTPHeaders: Sendable, Equatable {
     return HTTPHeaders(fields + others.fields.filter { !names.contains(CaselessName(text: $0.name)) })
   }
 
-  /// Fields of one name as one (RFC 9110 §5.2), where the first of them stands. A field that is not a list has one value.
+  /// The fields with all lines of a name joined in the first one's place (RFC 9110 §5.2). A field that is not a list keeps one value.
   package var joined: HTTPHeaders {
     var joined = joinedLists
     guard joined.fields.count < fields.count, let place = joined.place(of: "Content-Type", from: 0),
@@ -96,7 +96,7 @@ package struct HTTPHeaders: Sendable, Equatable {
       }
       return HTTPHeaders(joined)
     }
-    // The fields of one name form a list that begins with the first of them; 0 ends a list.
+    // The fields of one name form a linked list that begins with the first of them; 0 ends a list.
     var (firsts, places) = ([Int](), [CaselessName: Int](minimumCapacity: fields.count))
     var (next, last) = ([Int](repeating: 0, count: fields.count), Array(fields.indices))
     for (place, field) in fields.enumerated() {
@@ -125,13 +125,13 @@ package struct HTTPHeaders: Sendable, Equatable {
     return HTTPHeaders(joined)
   }
 
-  /// So many fields are sooner compared with each other than looked up.
+  /// The number of fields up to which pairwise comparison is faster than a hash table.
   private static let few = 16
 
   private struct CaselessName: Hashable {
     let text: String
     static func == (left: Self, right: Self) -> Bool { HTTPHeaders.equal(left.text, right.text) }
-    /// Eight bytes at once: a hasher takes a byte as slowly as a word.
+    /// Hashes eight bytes at once, because a hasher takes as long for a byte as for a word.
     func hash(into hasher: inout Hasher) {
       let bytes = text.utf8Span.span
       var word: UInt64 = 0
@@ -159,18 +159,18 @@ package struct HTTPHeaders: Sendable, Equatable {
     byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
   }
 
-  /// A token (RFC 9110 §5.6.2).
+  /// Whether a name is a token (RFC 9110 §5.6.2).
   package static func isValid(name: String) -> Bool {
     !name.isEmpty && name.utf8.allSatisfy(FieldName.isTokenByte)
   }
-  /// No control characters but tab: nothing that could end the field (RFC 9110 §5.5).
+  /// Whether a value has no control characters other than the tab, so that it cannot end the field (RFC 9110 §5.5).
   package static func isValid(value: String) -> Bool {
     value.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
   }
 }
 
 extension HTTPHeaders: JSONEncodable {
-  /// An object; fields of one name are joined, as in `allHeaderFields`.
+  /// Writes an object. Fields of one name are joined, as in `allHeaderFields`.
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
       for field in joined.fields {

@@ -1,14 +1,14 @@
 internal import JSON
 
-/// Parameters behind a media type or a disposition: `attachment; filename="a b.txt"` (RFC 9110 §5.6.6).
+/// The parameters of a media type or a disposition, such as `attachment; filename="a b.txt"` (RFC 9110 §5.6.6).
 package enum HTTPParameters {
-  /// The parameter's value, unquoted; nil where it is absent or empty.
+  /// Returns the parameter's value, unquoted; `nil` if it is absent or empty.
   package static func value(_ name: String, in field: String) -> String? {
     let bytes = Array(field.utf8)
     return value(Array(name.utf8), in: bytes, bytes.indices)
   }
 
-  /// The parameter's value in a range of bytes.
+  /// Returns the parameter's value in a range of bytes.
   static func value(_ name: [UInt8], in field: [UInt8], _ range: Range<Int>) -> String? {
     var start = end(of: field, range, at: UInt8(ascii: ";"))
     while start < range.upperBound {
@@ -24,7 +24,7 @@ package enum HTTPParameters {
     return nil
   }
 
-  /// The value of `name*` in UTF-8 or ISO 8859-1 (RFC 8187, RFC 5987); nil if it is badly encoded.
+  /// Returns the value of `name*` in UTF-8 or ISO 8859-1 (RFC 8187, RFC 5987); `nil` if it is badly encoded.
   package static func extendedValue(_ name: String, in field: String) -> String? {
     guard let value = value(name + "*", in: field) else { return nil }
     let parts = value.parts(between: "'", maxSplits: 2, omittingEmpty: false)
@@ -37,7 +37,7 @@ package enum HTTPParameters {
     }
   }
 
-  /// The place of the first separator that is not in a quoted string, or the range's end.
+  /// Returns the index of the first separator outside quoted strings, or the range's end.
   static func end(of field: [UInt8], _ range: Range<Int>, at separator: UInt8) -> Int {
     var (index, isQuoted) = (range.lowerBound, false)
     while index < range.upperBound {
@@ -49,7 +49,7 @@ package enum HTTPParameters {
     return range.upperBound
   }
 
-  /// The content of a quoted string, which ends at its second quote or with the text; a token as it is.
+  /// Returns the content of a quoted string, which ends at its second quote or with the text. A token is returned unchanged.
   private static func unquote(_ text: ArraySlice<UInt8>) -> String {
     let quote = UInt8(ascii: "\"")
     guard text.first == quote else {
@@ -69,14 +69,14 @@ package enum HTTPParameters {
 
 /// Percent-encoding (RFC 3986 §2.1).
 package enum PercentEncoding {
-  /// The text with `%XX` decoded; left alone where that is not UTF-8.
+  /// Decodes `%XX` in a text. If the result is not UTF-8, the text is returned unchanged.
   package static func decode(_ text: String) -> String {
     guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
     return bytes(text[...], isStrict: false).flatMap { String(validating: $0, as: UTF8.self) } ?? text
   }
 
-  /// The bytes of a text with `%XX` decoded.
-  /// - Parameter isStrict: nil if a percent sign has not two digits behind it; otherwise the sign stands for itself.
+  /// Returns the bytes of a text with `%XX` decoded.
+  /// - Parameter isStrict: whether the result is `nil` if a percent sign has no two digits after it. Otherwise the sign is kept.
   static func bytes(_ text: Substring, isStrict: Bool) -> [UInt8]? {
     var bytes: [UInt8] = []
     let utf8 = Array(text.utf8)
@@ -98,7 +98,7 @@ package enum PercentEncoding {
   }
 }
 
-/// Text in ISO 8859-1, whose bytes are the numbers of their characters.
+/// The encoding ISO 8859-1, in which each byte is the code point of its character.
 package enum ISO88591 {
   package static func text(_ bytes: borrowing Span<UInt8>) -> String {
     var size = bytes.count

@@ -1,17 +1,17 @@
-/// Media types, as `Content-Type` has them (RFC 9110 §8.3).
+/// The media types of `Content-Type` (RFC 9110 §8.3).
 enum MediaType {
-  /// One valid value of a field, as ranges of bytes: a server may send a hundred thousand of them.
+  /// One valid value of a field, as ranges of bytes. A server may send a hundred thousand of them.
   private struct Value {
     let text: Range<Int>
-    /// Type and subtype.
+    /// The type and subtype.
     let essence: Range<Int>
     var charset: String?
-    /// The charset is that of a value before this one.
+    /// Whether the charset comes from an earlier value.
     var isInherited = false
   }
 
-  /// The type that several fields come to: the last valid one, with the charset of those before it if they are of the same type (Fetch,
-  /// "extract a MIME type").
+  /// Returns the effective type of several fields: the last valid one (Fetch, "extract a MIME type"). A value without a charset of its own
+  /// inherits the charset of the preceding value if the two types are equal.
   static func effective(_ fields: [String]) -> String? {
     let isList = fields.count > 1 || fields.first?.utf8.contains(UInt8(ascii: ",")) == true
     guard isList else { return fields.first }
@@ -19,11 +19,11 @@ enum MediaType {
     var last: Value?
     var start = 0
     for field in fields {
-      // Somebody on the way may have joined them.
+      // An intermediary may have joined several fields.
       let fieldEnd = start + field.utf8.count
       while start < fieldEnd {
         let end = HTTPParameters.end(of: bytes, start..<fieldEnd, at: UInt8(ascii: ","))
-        // Nothing shorter is a type.
+        // The shortest type has three bytes.
         if end - start >= 3, let value = value(trimmed(start..<end, in: bytes), in: bytes, after: last) {
           last = value
         }
@@ -45,7 +45,7 @@ enum MediaType {
 
   private static let charset = Array("charset".utf8)
 
-  /// Nil if the text is no media type, or is `*/*`.
+  /// Parses one value; `nil` if the text is no media type, or is `*/*`.
   private static func value(_ text: Range<Int>, in bytes: [UInt8], after last: Value?) -> Value? {
     var end = text.lowerBound
     while end < text.upperBound, bytes[end] != UInt8(ascii: ";") { end += 1 }
@@ -58,7 +58,7 @@ enum MediaType {
     return Value(text: text, essence: essence, charset: known, isInherited: true)
   }
 
-  /// Two tokens with a slash between them.
+  /// Whether a range consists of two tokens with a slash between them.
   private static func isEssence(_ range: Range<Int>, in bytes: [UInt8]) -> Bool {
     var slash: Int?
     for place in range where !FieldName.isTokenByte(bytes[place]) {

@@ -1,7 +1,7 @@
 internal import Limits
 internal import Synchronization
 
-/// A limit on the bytes of several bodies together: of those that handlers collect, or of replies that are being sent.
+/// A limit on the total bytes of several bodies: the request bodies in memory, or the replies that are being sent.
 final class ByteBudget: Sendable {
   private let taken = Mutex(0)
   private let capacity: Int
@@ -26,7 +26,8 @@ final class BudgetReservation: Sendable {
   private let budget: ByteBudget?
   private let taken = Mutex((bytes: 0, counted: 0))
 
-  /// - Parameter budget: nil: there is no limit.
+  /// Makes an empty reservation.
+  /// - Parameter budget: the limit; `nil` for no limit.
   init(_ budget: ByteBudget?) { self.budget = budget }
   deinit { budget?.release(taken.withLock { $0.counted }) }
 

@@ -5,63 +5,63 @@ internal import Glibc
 internal import HTTPTypes
 internal import Limits
 
-// Within `HTTPServer`, `Limits` is the server's own.
+// Within `HTTPServer`, `Limits` is the server's own type.
 private let mostDiscarded = Limits.discardedUploadBytes.value
 
-/// One request and its reply, from the first header to the last byte.
+/// One request and its reply, from the first header field to the last byte.
 ///
-/// Lives on the loop of its daemon, which alone touches the connection; the handler runs elsewhere, and both meet in
-/// `meeting`. The rule that keeps wake-ups from being lost: the connection is suspended and resumed on the loop only,
-/// and after each resumption everything is looked at again.
+/// An exchange lives on the loop of its daemon, and only this loop uses the connection. The handler runs elsewhere, and both communicate
+/// through `channel`. To lose no wake-up, only the loop suspends and resumes the connection, and checks everything again after each
+/// resumption.
 final class Exchange: @unchecked Sendable {
-  // Unchecked: what is not in `meeting` belongs to the loop's thread.
+  // Unchecked: all state outside `channel` belongs to the loop's thread.
   enum Phase {
-    /// Headers are here; the handler decides whether it wants the body.
+    /// The header fields are complete; the handler decides whether it reads the body.
     case head
     case body
-    /// The request is whole; the reply is awaited.
+    /// The request is complete; the exchange waits for the reply.
     case answer
     case replying
-    case over
+    case finished
   }
 
-  /// A request with a body of at most so many bytes is handled on the loop: decoding it takes less time than changing threads. A handler that
-  /// has more to do goes elsewhere.
+  /// The largest body in bytes whose request is handled on the loop. Decoding it takes less time than changing threads. A handler with
+  /// more work continues elsewhere.
   static let promptLength = 8 * 1024
-  /// A small body that nobody wants is read all the same, so that the connection can be used again.
+  /// The largest unread body in bytes that is received and discarded, so that the connection can be used again.
   static let discardableLength = 64 * 1024
-  /// What is sent on behind a long reply that is ready, and has to wait for the request's end.
+  /// The limit in bytes of discarded upload while a long reply is ready and waits for the request's end.
   static let maximumDiscardedForLongReply = mostDiscarded
-  /// For how long the rest of a small body is waited for when its reply is ready.
-  static let restPatience = Duration.seconds(1)
+  /// The time for which a ready reply waits for the rest of a small body.
+  static let discardTimeout = Duration.seconds(1)
 
   let daemon: ServerDaemon
   let connection: OpaquePointer
   private let isHead: Bool
   private let hasBody: Bool
   let length: Int?
-  /// Bytes of the body that have come.
+  /// The number of received bytes of the body.
   private(set) var received = 0
-  /// When a reply was ready in the middle of the body.
+  /// The time when a reply was ready before the end of the body.
   var readySince: ContinuousClock.Instant?
-  let meeting = HandlerMeeting()
-  /// It is among the streams that are to go on; the daemon's, under its lock.
-  var isAwaited = false
+  let channel = HandlerChannel()
+  /// Whether the exchange is in the daemon's queue of streams to resume; protected by the daemon's lock.
+  var handlerIsWaiting = false
   var phase = Phase.head
   private(set) var isSuspended = false
   private var source: (any ResponseSource)?
-  /// Bytes of the reply that count towards `daemon.replies`.
+  /// The bytes of the reply that count towards `daemon.replies`.
   private var replySize = 0
   var clientLeft = false
-  private var departure = DepartureWatch()
-  private var turns = TurnOrder()
+  private var departure = DisconnectWatch()
+  private var turns = ServingOrder()
   private var stream = StreamBuffer()
   private var discarded = 0
-  var clock = BodyClock()
+  var clock = RequestBodyTimer()
   private var startHandler: (() -> Void)?
-  /// The connection ends before the request: the client may still be sending.
-  var leavesBytes = false
-  /// libmicrohttpd's calls, and how many there had been when `isSilent` was asked last.
+  /// Whether the connection ends before the request, so that the client may still be sending.
+  var closesWithUnreadBytes = false
+  /// The number of calls by libmicrohttpd; `callsBefore` is the number at the last call of `isSilent`.
   private(set) var calls = 0
   var callsBefore: Int?
 
@@ -73,18 +73,18 @@ final class Exchange: @unchecked Sendable {
     length = request.contentLength
   }
 
-  // MARK: From the handler's side
+  // MARK: Called by the handler
 
-  /// Starts the handler when the request is whole, where it is so at once: libmicrohttpd closes a connection whose reply comes before
-  /// that, and a handler that has the body waits for nothing. Where the body does not come along with the head, it starts without.
+  /// Starts the handler: after a small body that arrives with the head, or else at once. A handler that has the whole body never waits.
+  /// libmicrohttpd closes a connection whose reply comes before the end of its request.
   func start(_ request: ServerRequest, _ handler: @escaping HTTPHandler) {
     startHandler = { [self] in
-      // First: resuming a connection that is not suspended is undefined. While a small body is on its way, libmicrohttpd goes on.
+      // Suspend first: resuming a connection that is not suspended is undefined. During a small body, libmicrohttpd keeps running.
       if phase != .body { suspend() }
       let isShort = !hasBody || (length ?? .max) <= Self.promptLength
       Task(executorPreference: isShort ? daemon.executor : nil) { [self] in
         let response = await handler(request)
-        meeting.answer(response)
+        channel.respond(response)
         daemon.resumeSoon(self)
       }
     }
@@ -93,7 +93,7 @@ final class Exchange: @unchecked Sendable {
       return
     }
     let isSmall = length.map { $0 <= Self.discardableLength } ?? false
-    // Who waits for "100 Continue" gets it when somebody wants the body.
+    // A client that waits for "100 Continue" receives it when the handler reads the body.
     guard isSmall, request.head.headerFields[.expect] == nil else { return startWithoutBody() }
     phase = .body
     daemon.afterRun(self)
@@ -108,9 +108,9 @@ final class Exchange: @unchecked Sendable {
   func nextBodyChunk() async throws(RequestBodyError) -> [UInt8]? {
     guard hasBody else { return nil }
     let chunk = await withCheckedContinuation { (continuation: CheckedContinuation<[UInt8]?, Never>) in
-      if meeting.read(continuation) { daemon.resumeSoon(self) }
+      if channel.read(continuation) { daemon.resumeSoon(self) }
     }
-    if chunk == nil, meeting.hasFailed { throw .disconnected }
+    if chunk == nil, channel.hasFailed { throw .disconnected }
     return chunk
   }
 
@@ -118,7 +118,7 @@ final class Exchange: @unchecked Sendable {
 
   // MARK: On the loop
 
-  /// libmicrohttpd's access handler, after the first call.
+  /// Handles each call of libmicrohttpd's access handler after the first.
   func advance(_ upload: UnsafePointer<CChar>?, _ size: UnsafeMutablePointer<Int>) -> MHD_Result {
     calls += 1
     turns.set(first: false, on: connection, idle: idleSeconds)
@@ -127,45 +127,45 @@ final class Exchange: @unchecked Sendable {
     case .head: return decide()
     case .body:
       if size.pointee > 0 { return receive(upload, size) }
-      meeting.endBody()
+      channel.endBody()
       phase = .answer
-      departure.stop(for: self)  // Whoever has sent all may end.
+      departure.stop(for: self)  // A client may close its side after the whole request.
       fallthrough
     case .answer:
       guard let start = startHandler else { return answer() }
       startHandler = nil
       start()
       return .YES
-    case .replying, .over: return .YES
+    case .replying, .finished: return .YES
     }
   }
 
   private func decide() -> MHD_Result {
-    let (isAnswered, wantsBody) = meeting.progress
+    let (isAnswered, wantsBody) = channel.progress
     if wantsBody || (isAnswered && (length ?? .max) <= Self.discardableLength) {
       phase = .body
       timeBody()
       if (length ?? .max) > Self.discardableLength { departure.start(for: self) }
       return .YES
     }
-    leavesBytes = isAnswered
+    closesWithUnreadBytes = isAnswered
     return answer()
   }
 
-  /// Somebody wants the body, or has answered: from here on its client's time runs.
+  /// Starts the clock of the body, because the handler reads the body or has replied.
   private func timeBody() {
     clock.start(.now)
-    // A handler lets its client be silent for longer; libmicrohttpd has not stopped here.
-    if meeting.silence > daemon.limits.idleSeconds { cmhd_set_timeout(connection, UInt32(meeting.silence)) }
+    // libmicrohttpd's timeout must be longer if the handler allows a longer silence.
+    if channel.silence > daemon.limits.idleSeconds { cmhd_set_timeout(connection, UInt32(channel.silence)) }
   }
 
   private func receive(_ upload: UnsafePointer<CChar>?, _ size: UnsafeMutablePointer<Int>) -> MHD_Result {
     let bytes = UnsafeRawBufferPointer(start: upload, count: size.pointee)
     defer {
       received += bytes.count - size.pointee
-      clock.note(bytes.count - size.pointee, .now)
+      clock.didReceive(bytes.count - size.pointee, .now)
     }
-    switch meeting.take(bytes) {
+    switch channel.enqueue(bytes) {
     case .taken: size.pointee = 0
     case .full: suspend()
     case .unwanted:
@@ -176,21 +176,21 @@ final class Exchange: @unchecked Sendable {
     return .YES
   }
 
-  /// A reply is ready and the request does not end: libmicrohttpd takes no reply before that, but closes the connection.
+  /// Refuses a long rest of a request while a reply is ready. libmicrohttpd would accept the reply only at the end of the request.
   private func giveUpDiscarding() -> Bool {
-    guard discarded > Self.maximumDiscardedForLongReply, let response = meeting.reply else {
+    guard discarded > Self.maximumDiscardedForLongReply, let response = channel.reply else {
       return false
     }
     RawReply(daemon.limits.refusal(.bodyTooLong(limit: Self.maximumDiscardedForLongReply)))?
       .write(to: cmhd_descriptor(connection))
     response.body.close()
-    leavesBytes = true
+    closesWithUnreadBytes = true
     phase = .replying
     return true
   }
 
   private func answer() -> MHD_Result {
-    guard let response = meeting.reply else {
+    guard let response = channel.reply else {
       suspend()
       return .YES
     }
@@ -229,8 +229,8 @@ final class Exchange: @unchecked Sendable {
       let size = length.map(UInt64.init) ?? cmhd_size_unknown
       message = MHD_create_response_from_callback(
         size, length == nil ? daemon.chunkedBlockSize : daemon.blockSize, onRead, context, nil)
-      // libmicrohttpd would end the chunks of a body that it does not send.
-      if isAlone, length == nil, let message { cmhd_close_behind(message) }
+      // libmicrohttpd would send the last chunk of a body that it does not send.
+      if isAlone, length == nil, let message { cmhd_end_reply_by_close(message) }
     }
     guard let message else { return .NO }
     defer { MHD_destroy_response(message) }
@@ -241,7 +241,7 @@ final class Exchange: @unchecked Sendable {
     return MHD_queue_response(connection, UInt32(response.head.status.code), message)
   }
 
-  /// libmicrohttpd's content reader.
+  /// Serves libmicrohttpd's content reader.
   fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     guard let source, !clientLeft else { return cmhd_end_with_error }
     switch source.read(maximum: buffer.count) {
@@ -253,14 +253,14 @@ final class Exchange: @unchecked Sendable {
     case .wait:
       if daemon.isDraining, source.isEndless { return cmhd_end_of_stream }
       departure.start(for: self)
-      if source.isEndless { stream.rest(buffer) }
+      if source.isEndless { stream.releasePages(buffer) }
       suspend()
       return 0
     }
   }
 
   var isStreaming: Bool { source != nil }
-  /// The request is not whole.
+  /// Whether the request is still incomplete.
   var isReceiving: Bool { phase == .head || phase == .body }
   private var awaitsReply: Bool { isReceiving || phase == .answer }
 
@@ -271,55 +271,55 @@ final class Exchange: @unchecked Sendable {
     MHD_suspend_connection(connection)
   }
 
-  /// Lets libmicrohttpd call again. Called by the daemon, on the loop.
+  /// Lets libmicrohttpd call the handler again. The daemon calls this function on the loop.
   func resume() {
     if phase == .body, !isSuspended { timeBody() }
-    guard isSuspended, phase != .over else { return }
+    guard isSuspended, phase != .finished else { return }
     isSuspended = false
-    if phase == .body { clock.goOn(.now) }
+    if phase == .body { clock.resume(.now) }
     MHD_resume_connection(connection)
   }
 
-  /// If the handler allows a longer silence, no minimum rate applies.
+  /// The time limits of the body. If the handler allows a longer silence, no minimum rate applies.
   var timeouts: BodyTimeouts {
-    let silence = meeting.silence
+    let silence = channel.silence
     return silence == 0
       ? daemon.limits.bodyTimeouts : BodyTimeouts(silence: .seconds(silence), bytesInPeriod: nil)
   }
 
-  private var idleSeconds: Int { max(daemon.limits.idleSeconds, meeting.silence) }
+  private var idleSeconds: Int { max(daemon.limits.idleSeconds, channel.silence) }
 
   func clientHungUp() {
     guard phase == .body else { return abandon() }
     departure.stop(for: self)
-    lookAgain()
+    recheckDisconnect()
   }
 
-  /// A client that closed behind its last bytes: what is on the way still counts, but libmicrohttpd, told of both at
-  /// once, may never look for the end. It is made to until the body is over.
-  private func lookAgain() {
+  /// Suspends and resumes the connection until the body ends. The client closed it directly after its last bytes, which still count.
+  /// libmicrohttpd sees both at once and may otherwise never read the end.
+  private func recheckDisconnect() {
     guard phase == .body else { return }
     if !isSuspended {
       suspend()
       resume()
     }
-    daemon.soon { [weak self] in self?.lookAgain() }
+    daemon.callSoon { [weak self] in self?.recheckDisconnect() }
   }
 
-  /// Ends the request, whatever is under way.
+  /// Ends the request at once.
   func abandon() {
     clientLeft = true
     resume()
   }
 
-  /// The request is over, sent or not.
+  /// Releases everything when the request is over, completely sent or not.
   func finish() {
-    phase = .over
+    phase = .finished
     departure.stop(for: self)
     if replySize > 0 { daemon.replies.release(replySize) }
     replySize = 0
-    meeting.end()
-    startHandler = nil  // holds this exchange, where the client left before it was called
+    channel.finish()
+    startHandler = nil  // This closure retains the exchange if the client left before the handler started.
     source?.close()
     source = nil
   }

@@ -3,7 +3,7 @@ package import EventLoop
 package import HTTPTypes
 internal import Limits
 
-// Within `HTTPServer`, `Limits` is the server's own.
+// Within `HTTPServer`, `Limits` is the server's own type.
 private let initialHeadBytes = Limits.requestHeadBytes.value
 private let initialFields = Limits.requestFields.value
 private let initialTargetBytes = Limits.targetBytes.value
@@ -12,43 +12,43 @@ private let initialReceivingBytes = Limits.receivingBytes.value
 private let initialReplyBytes = Limits.replyBytes.value
 private let initialIdleSeconds = Limits.idleSeconds.value
 
-/// An HTTP/1.1 server: libmicrohttpd on an event loop of ours, swift-http-types at the surface.
+/// An HTTP/1.1 server. libmicrohttpd runs on Ferry's event loop; the interface uses swift-http-types.
 package final class HTTPServer: Sendable {
   package struct Failure: Error, CustomStringConvertible {
     package let message: String
-    /// Of errno; 0 where there is none.
+    /// The error's errno; 0 if there is none.
     package var code: Int32 = 0
     package var description: String { message }
   }
 
-  /// What the server grants a client.
+  /// The limits that the server imposes on clients.
   package struct Limits: Sendable {
     package var connections = 10_000
-    /// Bytes of a request's line and fields together.
+    /// The bytes of a request line with its header fields.
     package var headerBytes = initialHeadBytes
-    /// Fields of a request.
+    /// The number of header fields of a request.
     package var fields = initialFields
-    /// Bytes of a request's target.
+    /// The bytes of a request's target.
     package var targetBytes = initialTargetBytes
-    /// Bytes of a reply's fields together.
+    /// The bytes of a reply's header fields.
     package var replyHeaderBytes = 8 * 1024
-    /// Seconds within which the head of a request must arrive.
+    /// The seconds within which the head of a request must arrive.
     package var headSeconds = initialHeadSeconds
     package var bodyTimeouts = BodyTimeouts()
-    /// Total bytes of request bodies being collected, and of replies being sent. Small ones do not count.
+    /// The total bytes of request bodies in memory, and of replies that are being sent. Small bodies do not count.
     package var receivingBytes = initialReceivingBytes
     package var replyBytes = initialReplyBytes
-    /// Seconds for which an idle connection is kept.
+    /// The seconds for which an idle connection is kept.
     package var idleSeconds = initialIdleSeconds
-    /// The reply to a request that the server refuses by itself.
+    /// Makes the reply to a request that the server itself refuses.
     package var refusal: @Sendable (RequestFault) -> ServerResponse = { fault in
       ServerResponse(status: fault.status)
     }
-    /// Bytes for each connection: a head, what libmicrohttpd notes of its fields, and a reply's head.
+    /// The bytes of memory for each connection: a head, libmicrohttpd's notes on its fields, and a reply's head.
     var connectionBytes: Int { 2 * headerBytes }
     package init() {}
 
-    /// Whether libmicrohttpd sends a reply's head; else it would close the connection without a word.
+    /// Whether libmicrohttpd can send a reply's head. If it cannot, it would close the connection without a reply.
     func allow(_ response: ServerResponse) -> Bool {
       let size = response.head.headerFields.reduce(0) {
         $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4
@@ -57,15 +57,15 @@ package final class HTTPServer: Sendable {
     }
   }
 
-  /// Where it listens: with the real port where 0 was asked for.
+  /// The listening address. If port 0 was requested, it has the assigned port.
   package var address: ListeningSocket.Address { socket.address }
-  /// The port it listens on; 0 for a UNIX socket.
+  /// The listening port; 0 for a UNIX socket.
   package var port: Int { socket.address.port ?? 0 }
   private let socket: ListeningSocket
   private let loop: EventLoop
   let daemon: ServerDaemon
 
-  /// Listens at once; connections are served from `start()` on.
+  /// Listens on an address. The server accepts connections after `start()`.
   package convenience init(
     loop: EventLoop, host: String, port: Int, limits: Limits = Limits(), handler: @escaping HTTPHandler
   ) throws {
@@ -73,8 +73,8 @@ package final class HTTPServer: Sendable {
     self.init(loop: loop, socket: socket, limits: limits, handler: handler)
   }
 
-  /// Connections are served from `start()` on.
-  /// - Parameter socket: the server's from now on.
+  /// Serves an open socket. The server accepts connections after `start()`.
+  /// - Parameter socket: the listening socket, which the server owns from then on.
   package init(
     loop: EventLoop, socket: ListeningSocket, limits: Limits = Limits(), handler: @escaping HTTPHandler
   ) {
@@ -87,7 +87,7 @@ package final class HTTPServer: Sendable {
     try await OnLoop(loop).run { [daemon, socket] in try daemon.start(listener: socket.descriptor) }
   }
 
-  /// Returns when all replies are sent, or after `grace`. Endless ones end; new requests are answered meanwhile.
+  /// Returns when all replies are sent, or after `grace`. Endless replies end. New requests are answered until then.
   package func drain(grace: Duration) async {
     let daemon = daemon
     let loop = loop
@@ -102,13 +102,13 @@ package final class HTTPServer: Sendable {
     }
   }
 
-  /// Cuts what is left and frees the daemon.
+  /// Closes the remaining connections and frees the daemon.
   package func stop() async {
     await OnLoop(loop).run { [daemon] in daemon.stop() }
   }
 }
 
-/// Runs a closure on a loop's thread.
+/// An actor that runs closures on a loop's thread.
 private actor OnLoop {
   private nonisolated let loop: EventLoop
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -116,7 +116,7 @@ private actor OnLoop {
   func run(_ body: @Sendable () throws -> Void) rethrows { try body() }
 }
 
-/// A continuation that two parties may resume.
+/// A continuation that two callers may resume.
 private final class Once {
   private var continuation: CheckedContinuation<Void, Never>?
   init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = continuation }

@@ -2,14 +2,14 @@ internal import CLinux
 internal import CMicroHTTPD
 internal import Glibc
 
-/// Connections between two requests, the one that has been idle longest first. On the loop only.
+/// The connections between two requests, longest idle first. Use this list only on the loop.
 ///
-/// When the server is full, the first one is closed to admit a new client, as nginx does: clients have to expect that of any idle
-/// connection (RFC 9112 §9.3). A connection with a request that is not answered, or with a stream, is never among them.
+/// When the server is full, the first connection is closed to admit a new client, as nginx does. Clients must expect this of any idle
+/// connection (RFC 9112 §9.3). A connection with an unanswered request or a stream is never in the list.
 struct IdleConnections {
   private var first: ServerConnection?
   private unowned(unsafe) var last: ServerConnection?
-  /// Those that were closed and have not ended yet.
+  /// The number of closed connections whose end libmicrohttpd has not reported yet.
   private(set) var closing = 0
 
   /// Adds a connection whose request was answered.
@@ -37,21 +37,21 @@ struct IdleConnections {
     if let next { next.previous = previous } else { last = previous }
   }
 
-  /// Whether a connection can be closed. Removes those whose next request has arrived.
+  /// Whether a connection can be closed. Removes connections whose next request has arrived.
   mutating func hasClosable() -> Bool {
     while let connection = first {
       guard cmhd_unread(connection.descriptor) > 0 else { return true }
-      // A request is on its way: libmicrohttpd has not read it yet.
+      // The socket has bytes of a request that libmicrohttpd has not read yet.
       remove(connection)
     }
     return false
   }
 
-  /// Closes the one that has been idle longest. libmicrohttpd reports its end.
+  /// Closes the connection that has been idle longest. libmicrohttpd reports its end later.
   mutating func closeLongest() {
     guard hasClosable(), let connection = first else { return }
     remove(connection)
-    connection.isAnswered = true
+    connection.hasSentLastReply = true
     connection.isClosing = true
     closing += 1
     shutdown(connection.descriptor, Int32(SHUT_RDWR))

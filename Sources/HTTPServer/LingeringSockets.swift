@@ -4,26 +4,25 @@ internal import EventLoop
 internal import CMicroHTTPD
 internal import Glibc
 
-// Within `HTTPServer`, `Limits` is the server's own.
+// Within `HTTPServer`, `Limits` is the server's own type.
 private let mostLingering = Limits.lingeringConnections.value
 
-/// Sockets that libmicrohttpd is done with while their clients still send. A socket that is closed over bytes that nobody has read
-/// resets its connection, and the client loses the reply: so they are read, and dropped, for a while (RFC 9112 §9.6).
-/// On the loop only.
+/// Sockets that libmicrohttpd has closed while their clients still send. Closing a socket with unread bytes resets the connection, and
+/// the client loses the reply. Ferry therefore reads and discards the bytes for a while (RFC 9112 §9.6). All functions run on the loop.
 final class LingeringSockets: DescriptorHandler {
   private struct Lingering {
     var end: ContinuousClock.Instant
     let latestEnd: ContinuousClock.Instant
     var lastByte: ContinuousClock.Instant
   }
-  /// For how long a client may go on, beside what its bytes earn it, and be silent.
+  /// The basic time for which a client may keep sending. Received bytes extend it.
   private static let patience = Duration.seconds(30)
-  /// For how long in all, whatever it sends.
+  /// The longest time in all, however many bytes the client sends.
   private static let longest = Duration.seconds(600)
   private static let silence = Duration.seconds(10)
-  /// Bytes that earn their client another second: who writes all of a large body before it reads comes to the reply.
+  /// The number of bytes that extend the time by a second. A client that sends a large body before it reads then receives the reply.
   private static let bytesPerSecond = 64 * 1024
-  /// More than these are closed at once.
+  /// The limit of lingering sockets. Further ones are closed at once.
   private static let maximum = mostLingering
   private static let readsAtOnce = 16
 
@@ -33,12 +32,12 @@ final class LingeringSockets: DescriptorHandler {
 
   init(loop: EventLoop) { self.loop = loop }
 
-  /// Keeps a socket that is about to be closed under another descriptor, until its client has no more to say.
+  /// Keeps a socket open under another descriptor, until its client stops sending.
   func keep(_ descriptor: Int32) {
     guard sockets.count < Self.maximum else { return }
     let kept = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard kept >= 0 else { return }
-    guard drop(from: kept).isOpen else {
+    guard drain(from: kept).isOpen else {
       close(kept)
       return
     }
@@ -49,7 +48,7 @@ final class LingeringSockets: DescriptorHandler {
   func descriptorIsReady(_ descriptor: Int32, _ readiness: Readiness) {
     guard sockets[descriptor] != nil else { return }
     sockets[descriptor]?.lastByte = .now
-    let (count, isOpen) = drop(from: descriptor)
+    let (count, isOpen) = drain(from: descriptor)
     let earned = Duration.nanoseconds(count * 1_000_000_000 / Self.bytesPerSecond)
     if let socket = sockets[descriptor] {
       sockets[descriptor]?.end = min(socket.end + earned, socket.latestEnd)
@@ -57,7 +56,7 @@ final class LingeringSockets: DescriptorHandler {
     if !isOpen { end(descriptor) }
   }
 
-  /// Called every second or so.
+  /// Closes expired sockets. The daemon calls this function about every second.
   func sweep(_ now: ContinuousClock.Instant) {
     for (descriptor, lingering) in sockets
     where now >= lingering.end || now >= lingering.lastByte + Self.silence {
@@ -75,11 +74,11 @@ final class LingeringSockets: DescriptorHandler {
     close(descriptor)
   }
 
-  /// Reads what is there: so many bytes; not open where nothing can follow.
-  func drop(from descriptor: Int32) -> (count: Int, isOpen: Bool) {
+  /// Reads and discards the available bytes. `isOpen` is false after the end of the stream or an error.
+  func drain(from descriptor: Int32) -> (count: Int, isOpen: Bool) {
     var total = 0
     for _ in 0..<Self.readsAtOnce {
-      // On TCP, MSG_TRUNC drops the bytes without a copy.
+      // On TCP, MSG_TRUNC discards the bytes without a copy.
       let flags = clinux_no_wait | Int32(MSG_TRUNC)
       let count = recv(descriptor, &scratch, scratch.count, flags)
       if count == 0 { return (total, false) }

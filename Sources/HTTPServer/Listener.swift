@@ -3,12 +3,12 @@ internal import EventLoop
 internal import CLinux
 internal import Glibc
 
-/// Takes clients from a listening socket into a daemon. libmicrohttpd's own accept stops, where descriptors are lacking, until
-/// one of its connections closes, which streams may never do; this one looks again soon. On the loop's thread.
+/// Accepts clients from a listening socket for a daemon. If descriptors run out, libmicrohttpd's own accept stops until one of its
+/// connections closes, which a stream may never do. This listener tries again soon. All functions run on the loop.
 final class Listener: DescriptorHandler {
-  /// Clients that are taken in one go: then it is the turn of those that are here.
+  /// The number of clients that are accepted at once, before existing clients are served again.
   static let atOnce = 64
-  /// How long to wait where no descriptor is left.
+  /// The pause before the next attempt when no descriptor is free.
   private static let patience = Duration.milliseconds(100)
 
   private let descriptor: Int32
@@ -18,7 +18,8 @@ final class Listener: DescriptorHandler {
   private var isWaiting = false
   private var isClosed = false
 
-  /// - Parameter hasRoom: whether another client is welcome; where not, it waits until `resume`.
+  /// Starts to accept clients.
+  /// - Parameter hasRoom: whether the server admits another client. If not, the listener waits for `resume`.
   init(_ descriptor: Int32, daemon: OpaquePointer, loop: EventLoop, hasRoom: @escaping () -> Bool) {
     self.descriptor = descriptor
     self.daemon = daemon
@@ -48,13 +49,13 @@ final class Listener: DescriptorHandler {
     }
   }
 
-  /// There may be room.
+  /// Accepts clients again, because there may be room.
   func resume() {
     guard !isWaiting, !isClosed else { return }
     loop.watch(descriptor, for: .readable, handler: self)
   }
 
-  /// Takes no more.
+  /// Stops accepting clients.
   func close() {
     guard !isClosed else { return }
     isClosed = true

@@ -2,6 +2,6 @@ internal import CMicroHTTPD
 
 /// The version of libmicrohttpd.
 package enum MicroHTTPDVersion {
-  /// The one that is loaded, which need not be the one that this was built with.
+  /// The version of the loaded library, which may differ from the version at build time.
   package static var loaded: String { String(cString: MHD_get_version()) }
 }

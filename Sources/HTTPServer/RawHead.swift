@@ -1,13 +1,12 @@
 internal import CMicroHTTPD
 
-/// A request's head as libmicrohttpd leaves it in its memory: the bytes in their places, and zeros for the ends of names,
-/// values and lines.
+/// A request's head in libmicrohttpd's memory: the original bytes, with zeros at the ends of names, values and lines.
 ///
-/// The parser of libmicrohttpd 0.9 takes lines that end in LF alone, lines that go on on the next, and zero bytes. What stands
-/// between its parts tells of all of them.
+/// The parser of libmicrohttpd 0.9 accepts lines that end in a bare LF, folded lines and zero bytes. The bytes between the parts of a
+/// head reveal all of these.
 struct RawHead {
-  /// Where libmicrohttpd found a field.
-  struct Place {
+  /// The position of a field that libmicrohttpd found.
+  struct FieldLocation {
     let name: UnsafeRawPointer
     let nameCount: Int
     let value: UnsafeRawPointer
@@ -17,18 +16,19 @@ struct RawHead {
   private let start: UnsafeRawPointer
   private let count: Int
 
-  /// - Parameter method: where the request line begins.
+  /// Locates a head.
+  /// - Parameter method: the start of the request line.
   init(_ connection: OpaquePointer, method: UnsafePointer<CChar>) {
     start = UnsafeRawPointer(method)
     count = cmhd_head_size(connection)
   }
 
-  /// Bytes of request line and fields.
+  /// The bytes of the request line and the fields.
   var size: Int { count }
 
-  /// What a strict parser would have refused; nil: nothing.
+  /// Returns the fault that a strict parser would report; `nil` if the head is valid.
   func fault(
-    methodCount: Int, target: UnsafePointer<CChar>, version: UnsafePointer<CChar>, fields: [Place]
+    methodCount: Int, target: UnsafePointer<CChar>, version: UnsafePointer<CChar>, fields: [FieldLocation]
   ) -> String? {
     guard UnsafeRawPointer(target) - start == methodCount + 1 else { return "malformed request line" }
     var place = UnsafeRawPointer(version) - start + Self.versionCount
@@ -48,7 +48,7 @@ struct RawHead {
     return endsLine(at: place) && place + 2 == count ? nil : "the head does not end in an empty line"
   }
 
-  /// Both bytes of a CRLF were replaced.
+  /// Whether both bytes of a CRLF were replaced by zeros.
   private func endsLine(at place: Int) -> Bool {
     place >= 0 && place + 2 <= count
       && start.load(fromByteOffset: place, as: UInt8.self) == 0

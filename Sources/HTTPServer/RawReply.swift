@@ -3,15 +3,15 @@ internal import CMicroHTTPD
 internal import Glibc
 internal import HTTPTypes
 
-/// A short reply, written to the socket past libmicrohttpd: where that takes none, in the middle of a body or of a head. Nothing
-/// of its own is on the way there then, and the connection is cut behind it.
+/// A short reply that is written directly to the socket, in the middle of a head or a body, where libmicrohttpd accepts no reply. At that
+/// point libmicrohttpd sends nothing itself, and the connection ends after the reply.
 struct RawReply {
-  /// Bytes; what is longer may not fit into the socket's buffer at once.
+  /// The largest size in bytes. A longer reply may not fit into the socket's buffer at once.
   static let maximumSize = 16 * 1024
   private let head: [UInt8]
   private let body: [UInt8]
 
-  /// Nil where the reply is no short one.
+  /// Serialises a reply; `nil` if the reply is long or has a source.
   init?(_ response: ServerResponse) {
     let body: [UInt8]
     switch response.body {
@@ -28,7 +28,8 @@ struct RawReply {
     guard self.head.count + body.count <= Self.maximumSize else { return nil }
   }
 
-  /// - Parameter toHead: the request was HEAD, as far as can be told.
+  /// Writes the reply, as far as the socket's buffer has room.
+  /// - Parameter toHead: whether the request was HEAD, as far as is known.
   func write(to descriptor: Int32, toHead: Bool = false) {
     let bytes = toHead ? head : head + body
     _ = bytes.withUnsafeBytes {

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// Why a request's body could not be read.
+/// The reason why a request's body could not be read.
 package enum RequestBodyError: Error, Sendable {
-  /// Longer than the reader allows.
+  /// The body is longer than the reader allows.
   case tooLarge(limit: Int)
   /// The client left before the end.
   case disconnected
@@ -10,16 +10,16 @@ package enum RequestBodyError: Error, Sendable {
   case noRoom
 }
 
-/// The bytes of a request, read once. Bytes that are not read stay with the client: a slow reader slows it down.
+/// The body of a request, read once. Unread bytes stay with the client, so a slow reader slows down the client.
 package struct RequestBody: Sendable {
-  /// A body at hand, and whether it was read.
+  /// A body in memory, and whether it was read.
   private final class Bytes: Sendable {
     let bytes: [UInt8]
     private let isRead = Mutex(false)
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// All of it, once.
+    /// Returns the whole body once, then `nil`.
     func next() -> [UInt8]? {
       let isRead = isRead.withLock { isRead in
         defer { isRead = true }
@@ -34,7 +34,7 @@ package struct RequestBody: Sendable {
     case exchange(Exchange)
   }
   private let storage: Storage
-  /// The announced length; nil where it is not known (chunked).
+  /// The announced length; `nil` if the body is chunked.
   package let length: Int?
 
   init(_ exchange: Exchange, length: Int?) {
@@ -42,13 +42,13 @@ package struct RequestBody: Sendable {
     self.length = length
   }
 
-  /// A body at hand, for requests that come from no connection.
+  /// Makes a body from bytes in memory, for requests without a connection.
   package init(_ bytes: [UInt8]) {
     storage = .bytes(Bytes(bytes))
     length = bytes.count
   }
 
-  /// The next bytes; nil at the end. A body at hand comes in one piece.
+  /// Returns the next bytes; `nil` at the end. A body in memory comes in one piece.
   package func next() async throws(RequestBodyError) -> [UInt8]? {
     switch storage {
     case .bytes(let bytes): return bytes.next()
@@ -56,20 +56,20 @@ package struct RequestBody: Sendable {
     }
   }
 
-  /// Lets the client be silent for so long, and not only for as long as the server lets others. Before the first `next`.
+  /// Allows the client a longer silence than the server's default. Call this function before the first `next`.
   package func allowSilence(seconds: Int) {
-    if case .exchange(let exchange) = storage { exchange.meeting.allowSilence(seconds: seconds) }
+    if case .exchange(let exchange) = storage { exchange.channel.allowSilence(seconds: seconds) }
   }
 
-  /// Reads no further: a `next` that waits, and each that follows, returns nil.
+  /// Stops reading. A waiting `next`, and each later one, returns `nil`.
   package func stop() {
     switch storage {
     case .bytes(let bytes): bytes.stop()
-    case .exchange(let exchange): exchange.meeting.stopReading()
+    case .exchange(let exchange): exchange.channel.stopReading()
     }
   }
 
-  /// Counts the bytes from `next` that are kept in memory.
+  /// Makes the reservation that counts the collected bytes.
   private func makeReservation() -> BudgetReservation {
     if case .exchange(let exchange) = storage {
       BudgetReservation(exchange.daemon.receiving)
@@ -78,13 +78,15 @@ package struct RequestBody: Sendable {
     }
   }
 
-  /// The whole body, where it has at most `limit` bytes.
+  /// Returns the whole body.
+  ///
+  /// - Throws: `tooLarge` if the body has more than `limit` bytes.
   package func collect(upTo limit: Int) async throws(RequestBodyError) -> [UInt8] {
     if let length, length > limit { throw .tooLarge(limit: limit) }
     if case .bytes(let bytes) = storage { return bytes.bytes }
     let reservation = makeReservation()
     var bytes: [UInt8] = []
-    // Where the end is known, nobody waits for the word that it has come.
+    // If the length is known, the loop does not wait for the end of the body.
     while bytes.count < length ?? .max, let chunk = try await next() {
       guard bytes.count + chunk.count <= limit else { throw .tooLarge(limit: limit) }
       try reservation.reserve(chunk.count)

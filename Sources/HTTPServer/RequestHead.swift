@@ -1,15 +1,15 @@
 internal import CMicroHTTPD
 internal import HTTPTypes
 
-/// A request's head, and what libmicrohttpd's lenient parser should not have let through.
+/// A request's head, with a strict check of what libmicrohttpd's lenient parser accepts.
 struct RequestHead {
-  /// What libmicrohttpd says of a request, in its own memory.
+  /// The parts of a request in libmicrohttpd's memory.
   struct Parts {
     let connection: OpaquePointer
     let method: UnsafePointer<CChar>
     let url: UnsafePointer<CChar>
     let version: UnsafePointer<CChar>
-    /// As it was sent.
+    /// The target, exactly as the client sent it.
     let target: String
   }
   var head: HTTPRequest
@@ -17,7 +17,7 @@ struct RequestHead {
   var query: String
   var contentLength: Int?
   var hasBody = false
-  /// Why the request is refused unread.
+  /// The reason for refusing the request without reading its body; `nil` for a valid request.
   var fault: RequestFault?
 
   static func read(_ parts: Parts, _ limits: HTTPServer.Limits) -> RequestHead {
@@ -41,7 +41,7 @@ struct RequestHead {
     return parsed
   }
 
-  /// The target of a request that names the whole URI, as one to a proxy does (RFC 9112 §3.2.2).
+  /// Returns the path and query of a target. A request to a proxy names the whole URI (RFC 9112 §3.2.2).
   private static func originForm(_ target: String) -> Substring {
     guard let scheme = ["http://", "https://"].first(where: { target.lowercased().hasPrefix($0) }) else {
       return target[...]
@@ -51,7 +51,7 @@ struct RequestHead {
     return rest[end] == "?" ? "/" + rest[end...] : rest[end...]
   }
 
-  /// What of the lines themselves is not HTTP/1.1 (RFC 9112 §2.2, §3, §5).
+  /// Returns the first violation of the HTTP/1.1 syntax (RFC 9112 §2.2, §3, §5).
   private static func syntaxFault(_ parts: Parts, _ method: String, _ fields: Fields) -> String? {
     if HTTPRequest.Method(rawValue: method) == nil { return "malformed method" }
     if parts.target.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) {
@@ -66,10 +66,11 @@ struct RequestHead {
   private static func excess(_ parts: Parts, _ fields: Fields, _ limits: HTTPServer.Limits) -> RequestFault? {
     if parts.target.utf8.count > limits.targetBytes { return .targetTooLong(limit: limits.targetBytes) }
     if fields.places.count > limits.fields {
-      return .headTooLarge("a request has at most \(limits.fields) fields")
+      return .headTooLarge("the limit is \(limits.fields) header fields; send fewer")
     }
     if cmhd_head_size(parts.connection) > limits.headerBytes {
-      return .headTooLarge("request line and fields have at most \(limits.headerBytes) bytes")
+      return .headTooLarge(
+        "the limit for request line and header fields is \(limits.headerBytes) bytes; shorten them")
     }
     return nil
   }
@@ -91,7 +92,7 @@ struct RequestHead {
       contentLength = text.utf8.allSatisfy { $0 &- 48 < 10 } ? Int(text) : nil
       if contentLength == nil { fault = "malformed Content-Length" }
     }
-    // Where the length is in doubt there may be a body: the reply must not wait for its end.
+    // If the length is ambiguous, there may be a body, and the reply must not wait for its end.
     hasBody = !encodings.isEmpty || (!lengths.isEmpty && contentLength != 0)
     let hosts = head.headerFields[values: .host].count
     if hosts > 1 { return "more than one Host" }
@@ -99,10 +100,10 @@ struct RequestHead {
   }
 }
 
-/// Gathers fields from libmicrohttpd's iterator.
+/// Collects the fields from libmicrohttpd's iterator.
 private final class Fields {
   var values = HTTPFields()
-  var places: [RawHead.Place] = []
+  var places: [RawHead.FieldLocation] = []
   var fault: String?
 }
 
@@ -126,7 +127,7 @@ extension HTTPField.Name {
     return .YES
   }
   fields.places.append(
-    RawHead.Place(name: nameStart, nameCount: nameCount, value: valueStart, valueCount: valueCount))
+    RawHead.FieldLocation(name: nameStart, nameCount: nameCount, value: valueStart, valueCount: valueCount))
   if valueBytes.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) {
     fields.fault = "a control character in a field"
   }

@@ -1,26 +1,26 @@
 internal import CMicroHTTPD
 
-/// One TCP connection of a daemon, from accept to close. On the loop only.
+/// One TCP connection of a daemon, from accept to close. Use it only on the loop.
 final class ServerConnection {
   let descriptor: Int32
-  /// The request that is under way.
+  /// The current request.
   var exchange: Exchange?
-  /// The target of the request whose headers are being read.
+  /// The target of the request whose header fields are being read.
   var target = ""
-  /// When the next request's head must be whole; nil while one is answered.
+  /// The deadline for the next request's head; `nil` during a request.
   var headDeadline: ContinuousClock.Instant?
-  /// What the client still sends is read before the socket is closed: a request was refused, or answered, before its end.
-  var lingers = true
-  /// There will be no reply any more: the last was given, past libmicrohttpd or before the request's end.
-  var isAnswered = false
-  /// Why the request that is under way ends without a reply from libmicrohttpd.
+  /// Whether remaining bytes of the client are read before the socket is closed. The request was refused or answered before its end.
+  var readsRemainingBytes = true
+  /// Whether no further reply follows: the last one was sent directly to the socket, or before the request's end.
+  var hasSentLastReply = false
+  /// The reason why the current request ends without a reply from libmicrohttpd.
   var fault: RequestFault?
-  /// Its socket is in libmicrohttpd's epoll set without its knowledge, and must not outlive it under another descriptor.
-  var isCut = false
+  /// Whether Ferry added the socket to libmicrohttpd's epoll set. The entry must then be removed when the connection ends.
+  var isInEpollSet = false
 
   /// Whether the connection is in `IdleConnections`; `next` and `previous` are its neighbours there.
   var isIdle = false
-  /// Closed to admit another client; its end is not reported yet.
+  /// Whether the connection was closed to admit another client and its end is not reported yet.
   var isClosing = false
   var next: ServerConnection?
   unowned(unsafe) var previous: ServerConnection?
@@ -30,21 +30,21 @@ final class ServerConnection {
     self.headDeadline = headDeadline
   }
 
-  /// The `ServerConnection` that is libmicrohttpd's socket context.
+  /// Returns the `ServerConnection` from libmicrohttpd's socket context.
   static func of(_ connection: OpaquePointer) -> ServerConnection? {
     cmhd_socket_context(connection).map { Unmanaged<ServerConnection>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// libmicrohttpd gives some connections up without a reply.
-  func sayWhy(_ limits: HTTPServer.Limits) {
-    guard !isAnswered else { return }
-    if fault == nil, cmhd_is_owed_a_word(descriptor) != 0 {
-      fault = .malformed("this is no request of HTTP/1.1")
+  /// Sends a reply for a connection that libmicrohttpd ends without one.
+  func sendRefusal(_ limits: HTTPServer.Limits) {
+    guard !hasSentLastReply else { return }
+    if fault == nil, cmhd_has_unanswered_bytes(descriptor) != 0 {
+      fault = .malformed("the connection does not begin with an HTTP/1.1 request")
     }
     guard let fault else { return }
     RawReply(limits.refusal(fault))?.write(to: descriptor)
   }
 
-  /// Nobody read for so long.
-  func forgive(_ standstill: Duration) { headDeadline? += standstill }
+  /// Moves the deadline by a time in which the loop was frozen.
+  func excludeFreeze(_ standstill: Duration) { headDeadline? += standstill }
 }

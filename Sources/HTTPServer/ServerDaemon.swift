@@ -8,26 +8,25 @@ internal import Synchronization
 
 /// One libmicrohttpd daemon and the loop that drives it (`MHD_run`).
 ///
-/// Its own threads are not used: their epoll loop stalls where exactly 128 sockets are ready at once, and one thread
-/// that owns all of it needs no locks. libmicrohttpd has no wake-up channel in this mode, so whoever resumes a
-/// connection rings the loop.
+/// libmicrohttpd's own threads are not used. Their epoll loop stalls if exactly 128 sockets are ready at once, and a single thread needs
+/// no locks. In this mode libmicrohttpd has no wake-up channel, so each caller that resumes a connection wakes the loop.
 final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
-  // Unchecked: what is not behind `wakes` belongs to the loop's thread.
+  // Unchecked: all state outside `wakes` belongs to the loop's thread.
   private struct Wakes {
     var exchanges: [Exchange] = []
-    /// Each is there once.
+    /// The streams to resume, each at most once.
     var streams = Deque<Exchange>()
   }
 
-  /// Streams that are let go on in one turn of the loop: whoever asks for something meanwhile waits for those, not for all.
+  /// The streams that are resumed in one tick of the loop. Other requests wait only for these, not for all streams.
   private static let streamsPerTurn = 512
 
-  /// Bytes that a source of known length is asked for at once.
+  /// The block size in bytes for reads from a source of known length.
   let blockSize = 64 * 1024
-  /// Chunked replies are built in the connection's own memory: libmicrohttpd only wants a buffer to be there.
+  /// The block size for chunked replies. They are built in the connection's own memory; libmicrohttpd only requires a buffer.
   let chunkedBlockSize = 256
   private let loop: EventLoop
-  /// Runs handlers that are quick.
+  /// The executor for short handlers.
   let executor: LoopExecutor
   let limits: HTTPServer.Limits
   private let port: Int
@@ -44,11 +43,11 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   private var listener: Listener?
   private var timeoutTimer, streamTimer: LoopTimer?
   private static let sweepPeriod = Duration.seconds(1)
-  /// Requests that began in this run of libmicrohttpd.
+  /// The requests that began in this run of libmicrohttpd.
   private var fresh: [Exchange] = []
-  private var standstill = Standstill(period: sweepPeriod)
+  private var standstill = FreezeDetector(period: sweepPeriod)
   private var lastStreamFlush = ContinuousClock.now
-  private var isFlushing = false  // some streams with pending events wait for the next iteration
+  private var isFlushing = false  // Some streams with pending events wait for the next tick.
   private(set) var isDraining = false
   private var whenIdle: (() -> Void)?
 
@@ -70,11 +69,11 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     loop.wake()
   }
 
-  /// For streams, which are many and patient: their wake-ups are gathered.
+  /// Schedules the resumption of a stream. The wake-ups of streams are batched, because streams are many and can wait.
   func resumeStreamSoon(_ exchange: Exchange) {
     let isNew = wakes.withLock { wakes in
-      guard !exchange.isAwaited else { return false }
-      exchange.isAwaited = true
+      guard !exchange.handlerIsWaiting else { return false }
+      exchange.handlerIsWaiting = true
       wakes.streams.append(exchange)
       return true
     }
@@ -85,13 +84,13 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
 
   func start(listener: Int32) throws(HTTPServer.Failure) {
     var settings = cmhd_settings(
-      // Connections that were closed to admit others still count until they end.
+      // Connections that were closed to admit others count until they end.
       connection_limit: UInt32(limits.connections + Listener.atOnce),
       connection_memory_limit: UInt32(limits.connectionBytes), connection_timeout: UInt32(limits.idleSeconds),
       on_request: onRequest, on_completed: onCompleted, on_connection: onConnection, on_target: onTarget,
       context: Unmanaged.passUnretained(self).toOpaque())
     guard let daemon = cmhd_start(&settings) else {
-      throw HTTPServer.Failure(message: "libmicrohttpd did not start")
+      throw HTTPServer.Failure(message: "libmicrohttpd cannot start")
     }
     self.daemon = daemon
     self.listener = Listener(listener, daemon: daemon, loop: loop) { [unowned self] in
@@ -130,8 +129,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     if exchanges.isEmpty { becameIdle() }
   }
 
-  /// Each flush walks every suspended connection, so the more there are, the rarer it is: at most every tenth of
-  /// the time goes into it, and a lone client waits for nothing. What many streams have to tell goes out in several turns.
+  /// Resumes streams. Each flush walks every suspended connection, so flushes are rarer the more connections there are. They take at most a
+  /// tenth of the time, and a single client does not wait. The events of many streams are sent in several ticks.
   private func flushStreams() {
     guard wakes.withLock({ !$0.streams.isEmpty }), streamTimer == nil else { return }
     let due = lastStreamFlush + .microseconds(min(50_000, 4 * exchanges.count))
@@ -143,7 +142,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     let streams = wakes.withLock { wakes in
       let some = Array(wakes.streams.prefix(Self.streamsPerTurn))
       wakes.streams.removeFirst(some.count)
-      for exchange in some { exchange.isAwaited = false }
+      for exchange in some { exchange.handlerIsWaiting = false }
       isFlushing = !wakes.streams.isEmpty
       return some
     }
@@ -154,14 +153,14 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
 
   private func rearm(_ daemon: OpaquePointer) {
     var milliseconds: CUnsignedLongLong = 0
-    guard MHD_get_timeout(daemon, &milliseconds) == .YES else { return stalls.rest() }
+    guard MHD_get_timeout(daemon, &milliseconds) == .YES else { return stalls.recordWait() }
     if milliseconds == 0 {
       mustRun = true
-      if stalls.mustLook() { lookForStalls() }
+      if stalls.recordImmediateRun() { detectStalls() }
       loop.wake()
       return
     }
-    stalls.rest()
+    stalls.recordWait()
     if timeoutTimer == nil {
       timeoutTimer = loop.schedule(at: .now + .milliseconds(min(Int(milliseconds), 1000))) { [weak self] in
         self?.timeoutTimer = nil
@@ -172,22 +171,22 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
 
   private var isFull: Bool { connections.count - idle.closing >= limits.connections }
 
-  /// Cuts connections whose request head takes too long: libmicrohttpd's own timeout starts anew with every byte.
+  /// Closes connections whose request head takes too long. libmicrohttpd's own timeout restarts with every byte.
   private func sweep() {
     guard daemon != nil else { return }
     let now = ContinuousClock.now
-    let lost = standstill.end(now)
+    let lost = standstill.check(now)
     for connection in connections.values {
-      connection.forgive(lost)
+      connection.excludeFreeze(lost)
       if let deadline = connection.headDeadline, deadline < now {
         RawReply(limits.refusal(.timedOut(seconds: limits.headSeconds)))?.write(to: connection.descriptor)
         shutdown(connection.descriptor, Int32(SHUT_RDWR))
         connection.headDeadline = nil
-        connection.isAnswered = true
+        connection.hasSentLastReply = true
       }
     }
     for exchange in exchanges.values {
-      exchange.clock.forgive(lost)
+      exchange.clock.excludeFreeze(lost)
       exchange.answerEarly(now)
       exchange.giveUpIfLate(now)
     }
@@ -195,19 +194,19 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     loop.schedule(at: now + Self.sweepPeriod) { [weak self] in self?.sweep() }
   }
 
-  /// Ends a connection that libmicrohttpd does not look at any more.
+  /// Ends a connection that libmicrohttpd no longer looks at.
   func cut(_ connection: OpaquePointer, in daemon: OpaquePointer) {
     let descriptor = cmhd_descriptor(connection)
-    // Left unread, what has come would make the end a reset.
-    _ = lingering.drop(from: descriptor)
+    // Unread bytes would turn the end into a reset.
+    _ = lingering.drain(from: descriptor)
     shutdown(descriptor, Int32(SHUT_RDWR))
-    connections[descriptor]?.isCut = true
-    connections[descriptor]?.isAnswered = true
-    cmhd_await(daemon, connection, descriptor)
+    connections[descriptor]?.isInEpollSet = true
+    connections[descriptor]?.hasSentLastReply = true
+    cmhd_epoll_add(daemon, connection, descriptor)
     mustRun = true
   }
 
-  /// Starts its handler when libmicrohttpd has given all that had come, where that has not started by then.
+  /// Starts the exchange's handler after this run of libmicrohttpd, unless the body that came along starts it first.
   func afterRun(_ exchange: Exchange) { fresh.append(exchange) }
 
   func watch(_ descriptor: Int32, _ exchange: Exchange) {
@@ -219,16 +218,16 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     loop.unwatch(descriptor)
   }
 
-  /// Calls `action` a little later, and libmicrohttpd after it.
-  func soon(_ action: @escaping () -> Void) {
+  /// Calls `action` after 50 ms, and then runs libmicrohttpd.
+  func callSoon(_ action: @escaping () -> Void) {
     loop.schedule(at: .now + .milliseconds(50)) { [weak self] in
       action()
       self?.mustRun = true
     }
   }
 
-  /// Ends endless streams, and calls `whenIdle` once all replies are sent. New requests are answered until then, so that others can
-  /// hear that this process is about to stop; from then on there are no new connections.
+  /// Ends endless streams, and calls `whenIdle` when all replies are sent. Until then new requests are answered, so that other services
+  /// learn that this one is stopping. After that no connection is accepted.
   func drain(_ whenIdle: @escaping () -> Void) {
     guard daemon != nil, !isDraining else { return whenIdle() }
     isDraining = true
@@ -245,14 +244,14 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     whenIdle()
   }
 
-  /// Ends the daemon, whatever is under way.
+  /// Stops the daemon at once.
   func stop() {
     guard let daemon else { return }
     whenIdle = nil
     listener?.close()
     loop.unwatch(cmhd_epoll_descriptor(daemon))
-    for connection in connections.values { connection.isAnswered = true }
-    // Not run any more: it would begin what has just come, and nothing may be suspended when it is stopped.
+    for connection in connections.values { connection.hasSentLastReply = true }
+    // libmicrohttpd must not run again: it would start new requests, and no connection may be suspended when it stops.
     for exchange in exchanges.values { exchange.abandon() }
     self.daemon = nil
     MHD_stop_daemon(daemon)
@@ -260,7 +259,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     lingering.endAll()
   }
 
-  // MARK: libmicrohttpd's calls
+  // MARK: Callbacks of libmicrohttpd
 
   fileprivate func connected(_ connection: OpaquePointer) -> ServerConnection {
     let deadline = ContinuousClock.now + .seconds(limits.headSeconds)
@@ -270,37 +269,37 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     return opened
   }
 
-  /// libmicrohttpd closes the socket next.
+  /// Records the end of a connection. libmicrohttpd closes the socket next.
   fileprivate func disconnected(_ connection: ServerConnection) {
     connections[connection.descriptor] = nil
     idle.connectionEnded(connection)
-    // libmicrohttpd 1.0.1 forgets to tell of the end of a request where its refusal of a chunk's line fails. Nothing may use the connection
-    // from here on.
+    // libmicrohttpd 1.0.1 omits the end of a request if its refusal of a chunk's line fails. Nothing may use the connection from here on.
     if let exchange = connection.exchange { ended(exchange, on: connection, .REQUEST_TERMINATED_WITH_ERROR) }
     listener?.resume()
     guard let daemon else { return }
-    connection.sayWhy(limits)
-    // Nothing follows, even where the socket is kept for a while.
+    connection.sendRefusal(limits)
+    // No bytes follow, even if the socket lingers.
     shutdown(connection.descriptor, Int32(SHUT_WR))
-    guard !connection.isCut else { return cmhd_await_no_more(daemon, connection.descriptor) }
-    guard connection.lingers || cmhd_unread(connection.descriptor) > 0 else { return }
+    guard !connection.isInEpollSet else { return cmhd_epoll_remove(daemon, connection.descriptor) }
+    guard connection.readsRemainingBytes || cmhd_unread(connection.descriptor) > 0 else { return }
     lingering.keep(connection.descriptor)
   }
 
-  /// The request line has arrived: the connection is no longer idle.
+  /// Records that the request line has arrived, so that the connection is no longer idle.
   fileprivate func didReceiveTarget(_ target: String, on socket: ServerConnection) {
     socket.target = target
     idle.remove(socket)
   }
 
-  /// - Returns: nil where the request was refused.
+  /// Begins a request.
+  /// - Returns: `nil` if the request was refused.
   fileprivate func began(_ parts: RequestHead.Parts, on socket: ServerConnection) -> Exchange? {
     let parsed = RequestHead.read(parts, limits)
     socket.headDeadline = nil
     if let fault = parsed.fault {
-      // Where such a request ends may be what is in doubt, and libmicrohttpd's memory may be full of it.
+      // The end of such a request may be ambiguous, and libmicrohttpd's memory may be full.
       RawReply(limits.refusal(fault))?.write(to: socket.descriptor, toHead: parsed.head.method == .head)
-      socket.isAnswered = true
+      socket.hasSentLastReply = true
       return nil
     }
     let exchange = Exchange(daemon: self, parsed, on: parts.connection)
@@ -313,7 +312,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     return exchange
   }
 
-  /// - Parameter exchange: nil where libmicrohttpd has refused the request by itself.
+  /// Records the end of a request.
+  /// - Parameter exchange: `nil` if libmicrohttpd itself refused the request.
   fileprivate func ended(
     _ exchange: Exchange?, on socket: ServerConnection?, _ reason: MHD_RequestTerminationCode
   ) {
@@ -331,9 +331,9 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     }
     socket?.exchange = nil
     socket?.headDeadline = .now + .seconds(limits.idleSeconds + limits.headSeconds)
-    socket?.lingers = isReceiving || exchange?.leavesBytes == true
-    if exchange?.leavesBytes == true { socket?.isAnswered = true }
-    if let socket, !socket.lingers {
+    socket?.readsRemainingBytes = isReceiving || exchange?.closesWithUnreadBytes == true
+    if exchange?.closesWithUnreadBytes == true { socket?.hasSentLastReply = true }
+    if let socket, !socket.readsRemainingBytes {
       idle.append(socket)
       if isFull { listener?.resume() }
     }
@@ -360,7 +360,7 @@ private func daemon(_ context: UnsafeMutableRawPointer?) -> ServerDaemon {
   }
 }
 
-/// Called with the request line's target as it was sent.
+/// Receives the target of the request line, exactly as the client sent it.
 @c private func onTarget(
   _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>, _ connection: OpaquePointer
 ) -> UnsafeMutableRawPointer? {

@@ -1,21 +1,21 @@
 internal import CMicroHTTPD
 
-/// When to look for a connection that libmicrohttpd cannot go on with.
+/// The detection of connections that libmicrohttpd cannot continue.
 ///
-/// The parser of libmicrohttpd 0.9 keeps a chunk's line until its end. Where that is longer than the connection's memory, it can
-/// neither read nor give anything, and asks to be run again at once, for ever. That of 1.0.1 refuses such a line by itself.
+/// The parser of libmicrohttpd 0.9 buffers a chunk's size line until its end. If the line is longer than the connection's memory,
+/// libmicrohttpd can neither read nor deliver, and asks for an immediate run forever. Version 1.0.1 refuses such a line itself.
 struct StallWatch {
-  /// Rounds without a rest between two looks. Connections that have nothing to do with it may be why, so they are many.
+  /// The number of consecutive immediate runs before a check. Busy connections cause such runs too, so the number is large.
   static let patience = 64
   private var rounds = 0
-  /// Those that were told to try once more.
+  /// The exchanges that were suspended and resumed as a test.
   var suspects: [Exchange] = []
 
-  /// libmicrohttpd waits for something.
-  mutating func rest() { rounds = 0 }
+  /// Records that libmicrohttpd waits for an event or a time.
+  mutating func recordWait() { rounds = 0 }
 
-  /// libmicrohttpd wants to be run again at once.
-  mutating func mustLook() -> Bool {
+  /// Records that libmicrohttpd asks for an immediate run, and returns whether a check is due.
+  mutating func recordImmediateRun() -> Bool {
     rounds += 1
     guard rounds >= Self.patience else { return false }
     rounds = 0
@@ -24,11 +24,11 @@ struct StallWatch {
 }
 
 extension ServerDaemon {
-  /// Has libmicrohttpd read anew for those who send chunks of which it has given nothing for a while. One that can go on waits for its
-  /// socket afterwards; one that cannot does not.
-  func lookForStalls() {
+  /// Suspends and resumes each exchange that waits for chunks and has received none for a while. A healthy connection then waits for its
+  /// socket; a stalled one does not.
+  func detectStalls() {
     stalls.suspects = exchanges.values.filter { $0.isSilent() }
-    for exchange in stalls.suspects { exchange.tryOnceMore() }
+    for exchange in stalls.suspects { exchange.retryStalled() }
   }
 
   func cutStalled(_ daemon: OpaquePointer) {
@@ -36,7 +36,7 @@ extension ServerDaemon {
     let suspects = stalls.suspects
     stalls.suspects = []
     for exchange in suspects where exchange.isStalled(in: daemon) {
-      exchange.cut(with: .malformed("a chunk's size is followed by too much"), in: daemon)
+      exchange.cut(with: .malformed("the line with the size of a chunk is too long"), in: daemon)
     }
   }
 }

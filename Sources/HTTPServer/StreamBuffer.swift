@@ -2,13 +2,13 @@ internal import CLinux
 internal import CMicroHTTPD
 internal import Glibc
 
-/// The buffer of a stream, which waits long and has little to say at a time. libmicrohttpd gives it all the memory of its connection, and
-/// has filled half of that with zeros: pages that nobody needs while the stream waits.
+/// The buffer of a stream, which mostly waits and sends little at a time. libmicrohttpd gives it the whole memory of its connection and
+/// fills half of that with zeros. These pages are not needed while the stream waits.
 struct StreamBuffer {
-  /// So many bytes are left to the stream.
+  /// The number of written bytes up to which the stream keeps its pages.
   static let kept = 4096
   private static let pageSize = sysconf(Int32(_SC_PAGESIZE))
-  /// Bytes of the longest part since the pages were given back; before that, nobody knows what stands in them.
+  /// The longest write in bytes since the pages were released. Before the first release the content of the pages is unknown.
   private var written = Int.max
 
   mutating func write(_ bytes: [UInt8], into buffer: UnsafeMutableRawBufferPointer) {
@@ -16,15 +16,15 @@ struct StreamBuffer {
     written = max(written, bytes.count)
   }
 
-  /// The stream waits: what is in its buffer was sent.
-  mutating func rest(_ buffer: UnsafeMutableRawBufferPointer) {
+  /// Releases the pages, because the stream waits and has sent its buffer.
+  mutating func releasePages(_ buffer: UnsafeMutableRawBufferPointer) {
     guard written > Self.kept else { return }
     written = 0
     Self.giveBack(buffer)
   }
 
-  /// Gives the pages that lie wholly within `memory` back to the kernel. They are all zeros from then on, and take room again when somebody
-  /// writes to them (madvise(2), MADV_DONTNEED).
+  /// Releases the pages that lie completely within `memory` to the kernel. They read as zeros, and use memory again after a write
+  /// (madvise(2), MADV_DONTNEED).
   private static func giveBack(_ memory: UnsafeMutableRawBufferPointer) {
     guard let base = memory.baseAddress else { return }
     let (start, end) = (Int(bitPattern: base), Int(bitPattern: base) + memory.count)

@@ -1,14 +1,14 @@
 internal import Limits
 
-/// Why a text is not taken as JSON, and where.
+/// The reason why a text is not accepted as JSON, and its position.
 package struct JSONSyntaxError: Error, Sendable, Equatable {
   package var reason: String { subject.map { "\(what) '\(BoundedText.text($0))'" } ?? what }
   private let what: String
   /// The name that `what` is about.
   private let subject: String?
-  /// Bytes before the fault.
+  /// The number of bytes before the fault.
   package let offset: Int
-  /// The records before the value that exceeds a limit; nil if the text is not JSON.
+  /// The records before the value that exceeds a limit; `nil` if the text is not JSON.
   private let tape: JSONTape?
 
   init(reason: String, subject: String? = nil, offset: Int, before tape: JSONTape? = nil) {
@@ -18,7 +18,7 @@ package struct JSONSyntaxError: Error, Sendable, Equatable {
     self.tape = tape
   }
 
-  /// A JSON pointer to the value that exceeds a limit (RFC 8259 §9); nil: the text is not JSON.
+  /// A JSON pointer to the value that exceeds a limit (RFC 8259 §9); `nil` if the text is not JSON.
   package var excess: String? { tape?.pointerToNext }
 
   package static func == (left: Self, right: Self) -> Bool {
@@ -151,11 +151,11 @@ package struct JSONParser {
 
   // MARK: Names
 
-  /// Objects with up to this many members are checked for duplicates pairwise, without a hash table.
+  /// The largest number of members that are checked for duplicates pairwise, without a hash table.
   private static let fewMembers = 12
 
-  /// The first name that repeats an earlier one. Checked at the object's end, so that syntax errors in the object are reported first.
-  /// Names are compared by bytes: those that only look alike are different (RFC 8259 §8.3).
+  /// Returns the first name that repeats an earlier one. The check runs at the object's end, so that syntax errors in the object are
+  /// reported first. Names are compared by bytes, so names that only look alike are different (RFC 8259 §8.3).
   private func repeatedName(in object: Int) -> Int? {
     let (bytes, records, end) = (bytes.span, records.span, Int(records[object].next))
     var name = object + 1
@@ -256,7 +256,7 @@ package struct JSONParser {
     mutating func scale(byPowerOfTen power: Int) { if !isZero { exponent += power } }
   }
 
-  /// Every integer with at most this many digits fits into an Int64.
+  /// The number of digits with which every integer fits into an Int64.
   private static let shortDigits = 18
   /// The decimal exponent of the largest Double.
   private static let largestExponent = 308
@@ -293,7 +293,7 @@ package struct JSONParser {
     throw fault("unterminated string")
   }
 
-  /// Escape sequences are ASCII, so checking the undecoded text is enough.
+  /// Whether a string's text is valid UTF-8. Escape sequences are ASCII, so checking the undecoded text is enough.
   private func isUTF8(_ range: Range<Int>) -> Bool {
     (try? UTF8Span(validating: bytes.span.extracting(range))) != nil
   }

@@ -1,6 +1,6 @@
-/// RFC 6901.
+/// JSON pointers (RFC 6901).
 package enum JSONPointer {
-  /// The pointer to the member `name` of what `pointer` points to.
+  /// Returns the pointer to the member `name` of the value at `pointer`.
   package static func appending(_ name: String, to pointer: String) -> String {
     guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else {
       return pointer + "/" + name

@@ -1,6 +1,6 @@
 /// A parsed JSON text: its bytes, and one record for each value and each member's name, in the order of the text.
 ///
-/// Parsing allocates once for a text, not for each array, object and string. The design is that of simdjson's tape (Langdale and Lemire,
+/// Parsing allocates once for a text, not for each array, object and string. The design follows simdjson's tape (Langdale and Lemire,
 /// "Parsing gigabytes of JSON per second", 2019, §3.1).
 struct JSONTape: Sendable {
   struct Record {
@@ -50,7 +50,7 @@ struct JSONTape: Sendable {
   /// Whether the string has this text, compared by bytes.
   func isText(of record: Record, equalTo text: borrowing Span<UInt8>) -> Bool {
     if record.hasEscapes {
-      // Each decoded byte takes at most six bytes of text, and an escape sequence is longer than what it stands for.
+      // Each decoded byte takes at most six bytes of text, and an escape sequence is longer than its decoded bytes.
       guard record.range.count > text.count, record.range.count <= 6 * text.count else { return false }
       let decoded = JSONText.decoded(bytes.span.extracting(record.range))
       return decoded.span.equals(text)
@@ -68,13 +68,13 @@ extension Span<UInt8> {
 }
 
 extension String {
-  /// Whether both have the same bytes; `==` also treats canonically equivalent strings as equal.
+  /// Whether both strings have the same bytes; `==` also treats canonically equivalent strings as equal.
   package func hasSameBytes(as other: String) -> Bool { utf8Span.span.equals(other.utf8Span.span) }
 }
 
 /// The text between the quotation marks of a JSON string (RFC 8259 §7).
 enum JSONText {
-  /// The decoded bytes of a valid text.
+  /// Returns the decoded bytes of a valid text.
   static func decoded(_ text: borrowing Span<UInt8>) -> [UInt8] {
     var (decoded, place) = ([UInt8](), 0)
     decoded.reserveCapacity(text.count)
@@ -109,7 +109,7 @@ enum JSONText {
     return decoded
   }
 
-  /// The value of four hexadecimal digits; nil if there are fewer.
+  /// Returns the value of four hexadecimal digits; `nil` if there are fewer.
   static func codeUnit(_ text: borrowing Span<UInt8>, at start: Int) -> UInt32? {
     guard start + 4 <= text.count else { return nil }
     var unit: UInt32 = 0

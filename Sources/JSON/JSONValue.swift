@@ -28,7 +28,7 @@ package struct JSONValue: Sendable {
   private func child(after child: Int) -> Int { Int(tape.records[child].next) }
   private func value(ofMember name: Int) -> JSONValue { JSONValue(tape, at: name + 1) }
 
-  /// The member of that name, where this is an object that has one.
+  /// Returns the member of that name; `nil` if the value is no object or has no such member.
   package subscript(_ name: String) -> JSONValue? { member(name.utf8Span.span) }
 
   package subscript(_ name: StaticString) -> JSONValue? {
@@ -60,13 +60,13 @@ package struct JSONValue: Sendable {
       if byte == UInt8(ascii: "-") {
         isNegative = true
       } else {
-        // The negative value, because `Int64.min` has no positive counterpart.
+        // Accumulate the negative value, because `Int64.min` has no positive counterpart.
         value = value * 10 - Int64(byte - UInt8(ascii: "0"))
       }
     }
     return isNegative ? value : -value
   }
-  /// The integer that it is, however it is written: 1.0 and 1e3 are integers, too (JSON Schema 2020-12, 4.2.3).
+  /// The value of any number that is an integer, in any notation: 1.0 and 1e3 are integers too (JSON Schema 2020-12, 4.2.3).
   package var wholeNumber: Int64? { integer ?? double.flatMap { Int64(exactly: $0) } }
   /// The nearest double; infinite if the number exceeds the range of Double.
   package var double: Double? {
@@ -81,7 +81,7 @@ package struct JSONValue: Sendable {
   package var strings: [String]? { elements { text(at: $0) } }
   package var elementCount: Int? { record.kind == .array ? Int(record.endOrCount) : nil }
 
-  /// nil where this is no array, or `element` gives nil for the record of an element.
+  /// Returns the converted elements of an array; `nil` if the value is no array or `element` returns `nil`.
   private func elements<Element>(_ element: (_ place: Int) -> Element?) -> [Element]? {
     guard record.kind == .array else { return nil }
     var elements: [Element] = []
@@ -110,7 +110,7 @@ package struct JSONValue: Sendable {
   package var isObject: Bool { record.kind == .object }
   package var isArray: Bool { record.kind == .array }
 
-  /// What the value is called in an error message.
+  /// The name of the value's type in an error message.
   package var kind: String {
     switch record.kind {
     case .null: "null"
@@ -124,7 +124,7 @@ package struct JSONValue: Sendable {
 }
 
 extension JSONValue: Equatable {
-  /// Strings are compared by code points, members in their order, numbers as integers if both are, else as doubles.
+  /// Compares strings by code points, members in order, and numbers as integers if both are integers, or else as doubles.
   package static func == (left: Self, right: Self) -> Bool {
     switch (left.record.kind, right.record.kind) {
     case (.integer, .integer): left.integer == right.integer
@@ -184,6 +184,7 @@ extension JSONValue {
       }
     }
   }
+  /// Makes an object.
   /// - Precondition: no two members have the same name.
   package static func object(_ members: [Member]) -> JSONValue {
     made { writer in
@@ -200,7 +201,7 @@ extension JSONValue {
     var writer = JSONWriter(capacity: 0)
     write(&writer)
     do { return try JSONParser.parse(writer.bytes, isLimited: false) } catch {
-      preconditionFailure("JSONWriter has written what is not JSON: \(error)")
+      preconditionFailure("JSONWriter has written invalid JSON: \(error)")
     }
   }
 }

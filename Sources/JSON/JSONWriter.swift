@@ -1,17 +1,17 @@
 internal import Glibc
 
-/// Builds one JSON text (RFC 8259) byte by byte.
+/// A writer of one JSON text (RFC 8259).
 ///
-/// Foundation's encoder costs as much as a whole small transfer; replies and events are written with this one.
-/// The caller keeps the grammar: `object` and `array` place the commas, `field` and `element` the values.
+/// Foundation's encoder costs as much as a whole small transfer, so replies and events use this writer. The caller is responsible for the
+/// grammar: `object` and `array` write the brackets, `field` and `element` the commas.
 package struct JSONWriter: Sendable {
-  /// The text so far, UTF-8.
+  /// The text so far, in UTF-8.
   package private(set) var bytes: [UInt8] = []
   private var needsComma = false
 
   package init(capacity: Int = 512) { bytes.reserveCapacity(capacity) }
 
-  /// Goes on behind `text`.
+  /// Appends to `text`.
   package init(appendingTo text: consuming [UInt8]) { bytes = text }
 
   /// Appends bytes that are already JSON, as the next value.
@@ -28,7 +28,7 @@ package struct JSONWriter: Sendable {
     needsComma = true
   }
 
-  /// Numbers without a fraction are written as integers; JSON has no infinities, they become null.
+  /// Appends a number. Numbers without a fraction are written as integers. JSON has no infinities, so they become null.
   package mutating func value(_ value: Double) {
     guard value.isFinite else { return null() }
     if value == value.rounded(.towardZero), abs(value) < 9_007_199_254_740_992 {
@@ -43,7 +43,7 @@ package struct JSONWriter: Sendable {
     needsComma = true
   }
 
-  /// A string that `body` appends: text without anything to be escaped.
+  /// Appends a string that `body` writes. The text must need no escaping.
   package mutating func text(_ body: (inout [UInt8]) -> Void) {
     bytes.append(UInt8(ascii: "\""))
     body(&bytes)
@@ -67,13 +67,13 @@ package struct JSONWriter: Sendable {
 
   package enum Container { case object, array }
 
-  /// For a caller that cannot put the content into a closure.
+  /// Begins a container, for a caller that cannot put the content into a closure.
   package mutating func begin(_ container: Container) {
     bytes.append(container == .object ? UInt8(ascii: "{") : UInt8(ascii: "["))
     needsComma = false
   }
 
-  /// Ends the container that was begun last.
+  /// Ends the innermost container.
   package mutating func end(_ container: Container) {
     bytes.append(container == .object ? UInt8(ascii: "}") : UInt8(ascii: "]"))
     needsComma = true
@@ -99,7 +99,7 @@ package struct JSONWriter: Sendable {
     needsComma = false
   }
 
-  /// Starts a member whose name comes from outside.
+  /// Starts a member whose name may need escaping.
   package mutating func key(_ name: String) {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
     quote(name)
@@ -117,7 +117,6 @@ package struct JSONWriter: Sendable {
     key(name)
     null()
   }
-  /// Inlined: what is generic across modules looks its types up each time.
   package mutating func field(_ name: StaticString, _ value: some JSONEncodable) {
     key(name)
     value.encode(into: &self)
@@ -144,7 +143,7 @@ package struct JSONWriter: Sendable {
 
   // MARK: Bytes
 
-  /// Appends bytes that `write` sets, all of them: whether there is room is asked once.
+  /// Appends `count` bytes, all of which `write` must set. The capacity is checked only once.
   @inline(__always)
   private mutating func append(_ count: Int, _ write: (UnsafeMutablePointer<UInt8>) -> Void) {
     bytes.append(addingCapacity: count) { span in
@@ -248,7 +247,7 @@ extension Double: JSONEncodable {
 }
 
 extension JSONEncodable {
-  /// The value's JSON text, UTF-8.
+  /// The value's JSON text in UTF-8.
   package var json: [UInt8] {
     var writer = JSONWriter()
     encode(into: &writer)
@@ -256,12 +255,12 @@ extension JSONEncodable {
   }
 }
 
-/// The lower-case hexadecimal digit of `value` (0 to 15).
+/// Returns the lower-case hexadecimal digit of `value` (0 to 15).
 package func hexDigit(_ value: UInt8) -> UInt8 {
   value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
 }
 
-/// The value of a hexadecimal digit of either case; nil for other bytes.
+/// Returns the value of a hexadecimal digit of either case; `nil` for other bytes.
 package func hexValue(of digit: UInt8) -> UInt8? {
   switch digit {
   case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

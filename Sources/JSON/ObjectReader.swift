@@ -1,14 +1,14 @@
-/// Reads the members of a JSON object by name and type. What nobody asked for is an unknown field.
+/// A reader of a JSON object's members by name and type. A member that is never read is an unknown field.
 package struct ObjectReader {
   package let pointer: String
   package let violations: Violations
   private let members: [JSONValue.Member]
-  /// Of each member, whether somebody asked for it.
+  /// Whether each member was read.
   private var isAsked: [Bool]
-  /// Names of which null says the same as nothing.
+  /// The names of members for which null means the same as absence.
   private var nullable: [String] = []
 
-  /// Takes `value` as an object; where it is none, that is a violation and the reader is empty.
+  /// Reads `value` as an object. Another type is a violation, and the reader is then empty.
   package init(_ value: JSONValue, at pointer: String, _ violations: Violations) {
     self.pointer = pointer
     self.violations = violations
@@ -24,18 +24,18 @@ package struct ObjectReader {
     violations.add(pointer(to: name), detail())
   }
 
-  /// Refuses a member that is too large, or of which there is too much.
+  /// Rejects a member that exceeds a limit.
   package func exceed(_ name: String, _ detail: @autoclosure () -> String) {
     violations.exceed(pointer(to: name), detail())
   }
 
-  /// Refuses one element of an array member.
+  /// Rejects one element of an array member.
   package func reject(_ name: String, element index: Int, _ detail: @autoclosure () -> String) {
     violations.add("\(pointer(to: name))/\(index)", detail())
   }
 
-  /// The member's value; nil where it is absent, or null. Null is a violation but where it was allowed or asked for: who sends it
-  /// means something, and it is not to be guessed what.
+  /// Returns the member's value; `nil` if the member is absent or null. Null is a violation unless it is allowed or has a meaning of its
+  /// own, because the client's intention would be unclear.
   package mutating func value(_ name: String) -> JSONValue? {
     guard let place = place(of: name) else { return nil }
     let isFirst = !isAsked[place]
@@ -46,10 +46,10 @@ package struct ObjectReader {
     return nil
   }
 
-  /// From here on, null says the same as nothing for these members.
+  /// Allows null for these members, with the same meaning as absence.
   package mutating func allowNull(_ names: String...) { nullable += names }
 
-  /// The member is there, and null: for members of which that says something.
+  /// Whether the member is null. Use it for members for which null has a meaning of its own.
   package mutating func isNull(_ name: String) -> Bool {
     nullable.append(name)
     guard let place = place(of: name) else { return false }
@@ -57,16 +57,17 @@ package struct ObjectReader {
     return members[place].value.isNull
   }
 
-  /// The member is not there, not even as null.
+  /// Whether the member is absent. A null member is not.
   package func isMissing(_ name: String) -> Bool { place(of: name) == nil }
 
-  /// An object has few members, and no name twice.
+  /// Returns the index of a member. A linear search is enough, because an object has few members and unique names.
   private func place(of name: String) -> Int? {
     let members = members.span
     return members.indices.first { members[$0].name.hasSameBytes(as: name) }
   }
 
-  /// - Parameter maximum: bytes of UTF-8 that it may have.
+  /// Reads a string.
+  /// - Parameter maximum: the limit in bytes of UTF-8.
   package mutating func string(_ name: String, upTo maximum: Int = .max) -> String? {
     guard let value = value(name) else { return nil }
     guard let text = value.string else { return mistyped(name, "a string", value) }
@@ -87,7 +88,8 @@ package struct ObjectReader {
     guard let value = value(name) else { return nil }
     guard let number = value.double else { return mistyped(name, "a number", value) }
     guard range.contains(number) else {
-      reject(name, "must be between \(Self.plain(range.lowerBound)) and \(Self.plain(range.upperBound))")
+      let bounds = "\(Self.plain(range.lowerBound)) and \(Self.plain(range.upperBound))"
+      reject(name, "must be between \(bounds), not \(Self.plain(number))")
       return nil
     }
     return number
@@ -95,46 +97,55 @@ package struct ObjectReader {
 
   package mutating func integer(_ name: String, in range: ClosedRange<Int>) -> Int? {
     guard let value = value(name) else { return nil }
-    guard let number = value.wholeNumber else { return mistyped(name, "an integer", value) }
+    guard let number = value.wholeNumber else {
+      guard let number = value.double else { return mistyped(name, "an integer", value) }
+      reject(name, "must be an integer, not \(Self.plain(number))")
+      return nil
+    }
     guard range.contains(Int(number)) else {
-      reject(name, "must be between \(range.lowerBound) and \(range.upperBound)")
+      reject(name, "must be between \(range.lowerBound) and \(range.upperBound), not \(number)")
       return nil
     }
     return Int(number)
   }
 
-  /// One of an enumeration's raw values.
+  /// Reads one of an enumeration's raw values.
   package mutating func choice<Choice: RawRepresentable & CaseIterable>(
     _ name: String, of type: Choice.Type = Choice.self
   ) -> Choice? where Choice.RawValue == String {
     guard let text = string(name) else { return nil }
     guard let choice = Choice(rawValue: text) else {
-      reject(name, "must be one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "))
+      let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+      reject(name, "must be one of \(known), not '\(text)'")
       return nil
     }
     return choice
   }
 
-  /// - Parameter maximum: how many there may be.
+  /// Reads an array of strings.
+  /// - Parameter maximum: the limit of elements.
   package mutating func strings(_ name: String, upTo maximum: Int = .max) -> [String]? {
     guard let value = value(name) else { return nil }
     if let count = value.elementCount, count > maximum {
       exceed(name, "must have at most \(maximum) elements, not \(count)")
       return nil
     }
-    return value.strings ?? mistyped(name, "an array of strings", value)
+    if let strings = value.strings { return strings }
+    guard value.isArray else { return mistyped(name, "an array of strings", value) }
+    reject(name, "must have only strings as elements")
+    return nil
   }
 
-  /// A reader of the member that is an object; nil where it is absent.
+  /// Returns a reader of an object member; `nil` if the member is absent.
   package mutating func object(_ name: String) -> ObjectReader? {
     value(name).map { ObjectReader($0, at: pointer(to: name), violations) }
   }
 
-  /// Reports the members that nobody asked for.
-  /// - Parameter reasons: why those of some names are not taken.
+  /// Reports the members that were never read.
+  /// - Parameter reasons: why members of some names are not accepted.
   package func finish(explaining reasons: [String: String] = [:]) {
     for (member, isAsked) in zip(members, isAsked) where !isAsked {
-      reject(member.name, reasons[member.name] ?? "unknown field")
+      reject(member.name, reasons[member.name] ?? "unknown field; remove it, or correct its name")
     }
   }
 

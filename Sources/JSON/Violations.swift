@@ -1,16 +1,16 @@
 internal import Limits
 
-/// What is wrong with a field of a JSON document, and which one it is.
+/// A fault in a field of a JSON document, with the field's pointer.
 package struct FieldViolation: Error, Sendable, Equatable {
-  /// An RFC 6901 pointer, `/request/url`; empty for the whole document.
+  /// An RFC 6901 pointer, such as `/request/url`; empty for the whole document.
   package let pointer: String
   package let detail: String
-  package let place: Place
+  package let place: Source
   /// Whether the only fault is an exceeded limit.
   package let isExcess: Bool
 
-  /// Which part of a request the pointer is into.
-  package enum Place: String, Sendable { case body, query, header }
+  /// The part of a request that the pointer refers to.
+  package enum Source: String, Sendable { case body, query, header }
 
   package init(pointer: String, detail: String, isExcess: Bool = false) {
     self.init(pointer: pointer, detail: detail, in: .body, isExcess: isExcess)
@@ -20,12 +20,13 @@ package struct FieldViolation: Error, Sendable, Equatable {
     self.init(pointer: "/" + parameter, detail: detail, in: .query)
   }
 
-  /// - Parameter field: the name of a header field.
+  /// Makes the violation of a header field.
+  /// - Parameter field: the name of the header field.
   package init(field: String, detail: String) {
     self.init(pointer: "/" + field, detail: detail, in: .header)
   }
 
-  private init(pointer: String, detail: String, in place: Place, isExcess: Bool = false) {
+  private init(pointer: String, detail: String, in place: Source, isExcess: Bool = false) {
     self.isExcess = isExcess
     self.pointer = BoundedText.text(pointer)
     self.detail = BoundedText.text(detail)
@@ -37,12 +38,12 @@ extension FieldViolation: CustomStringConvertible {
   package var description: String { "\(pointer.isEmpty ? "the document" : pointer): \(detail)" }
 }
 
-/// Collects the violations of one document, so that a client sees them all at once: the first of them, and how many more there are.
+/// The violations of one document, collected so that a client sees the first ones and the number of others at once.
 package final class Violations {
-  /// As many are kept.
+  /// The limit of stored violations.
   package static let maximum = Limits.violations.value
   package private(set) var all: [FieldViolation] = []
-  /// Those that were found and not kept.
+  /// The number of violations beyond the limit.
   package private(set) var omitted = 0
   package init() {}
 
@@ -52,6 +53,7 @@ package final class Violations {
     add { FieldViolation(pointer: pointer(), detail: detail()) }
   }
 
+  /// Adds the violation of a limit.
   /// - Parameter detail: names the value and the limit.
   package func exceed(_ pointer: @autoclosure () -> String, _ detail: @autoclosure () -> String) {
     add { FieldViolation(pointer: pointer(), detail: detail(), isExcess: true) }
@@ -66,12 +68,12 @@ package final class Violations {
   }
 }
 
-/// Text of a client's in a reply: its names, repeated, must not make a reply of any size.
+/// A limit on a client's text in a reply, so that repeated long names cannot make a huge reply.
 package enum BoundedText {
-  /// Bytes.
+  /// The limit in bytes.
   package static let maximum = Limits.shownTextBytes.value
 
-  /// The text, or its beginning and `…`.
+  /// Returns the text, or its beginning and `…`.
   package static func text(_ text: String) -> String {
     guard text.utf8.count > maximum else { return text }
     return String(decoding: text.utf8.prefix(maximum), as: UTF8.self) + "…"

@@ -1,30 +1,30 @@
-/// A bound on something that a client, an origin, a webhook's receiver or another service may choose.
+/// A limit on something that a client, an origin, a webhook endpoint or another service may choose.
 ///
-/// `ferry config --limits` and docs/settings.md list all of them.
+/// `ferry config --limits` and docs/settings.md list all limits.
 package struct Limit: Sendable {
   package enum Unit: String, Sendable {
     case bytes, seconds, count
   }
 
-  /// In kebab-case.
+  /// The name in kebab-case.
   package let name: String
   package let value: Int
   package let unit: Unit
-  /// What it bounds, as one phrase.
+  /// The limited quantity, as a phrase.
   package let meaning: String
-  /// What happens beyond it, as one phrase.
-  package let beyond: String
+  /// The consequence of exceeding the limit, as a phrase.
+  package let consequence: String
 
   init(_ name: String, _ value: Int, _ meaning: String, in unit: Unit = .count, beyond: String) {
     self.name = name
     self.value = value
     self.unit = unit
     self.meaning = meaning
-    self.beyond = beyond
+    self.consequence = beyond
   }
 }
 
-/// All limits that no setting changes. Those that an operator may change are settings.
+/// The fixed limits. Limits that an operator may change are settings.
 package enum Limits {
   private static let refused = "422 with the field"
   private static let tooLarge = "413"
@@ -85,7 +85,7 @@ package enum Limits {
     "unfinished-tasks", 200_000, "unfinished tasks of a session", beyond: "429 with Retry-After")
   package static let submittedTaskBytes = Limit(
     "submitted-tasks", 4 << 20,
-    "URLs, header fields, descriptions and small bodies of a session's submitted tasks; only tasks with more than 4 KiB count; paused tasks have a separate limit, 16 times as high",
+    "URLs, header fields, descriptions and small bodies of a session's submitted tasks with more than 4 KiB; paused tasks have a separate limit, 16 times as high",
     in: .bytes,
     beyond:
       "further large tasks wait in the database until there is room; a `PATCH` that lengthens a description gets 429"
@@ -231,7 +231,7 @@ package enum Limits {
     beyond: "the task ends with badServerResponse")
   package static let uploadOrigins = Limit(
     "upload-origins", 1000, "origins whose version of resumable uploads a session remembers",
-    beyond: "it learns them anew")
+    beyond: "it learns them again")
   package static let cacheVariants = Limit(
     "cache-variants", 32, "responses that a cache keeps for one URL", beyond: "the oldest is removed")
   package static let replyTextBytes = Limit(
@@ -289,12 +289,12 @@ package enum Limits {
     beyond: "it counts as one day")
   package static let queuedEventBytes = Limit(
     "queued-events", 1 << 20, "events that wait for one reader of a stream", in: .bytes,
-    beyond: "the reader goes on from the journal")
+    beyond: "the reader continues from the journal")
   package static let waitingProgress = Limit(
     "waiting-progress", 10_000, "tasks whose progress waits for one reader of a stream",
     beyond: "progress of further tasks is left out")
 
-  /// In the order in which they are listed.
+  /// All limits, in the order of the list.
   package static let all: [Limit] = [
     jsonBytes, jsonValues, jsonDepth, batchBytes, batchLineBytes, batchLines, bodySilenceSeconds,
     bodyPeriodSeconds,

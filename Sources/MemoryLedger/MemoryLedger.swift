@@ -4,18 +4,18 @@ package import TransferModel
 
 /// The records of ephemeral sessions: rows in this process's memory. They take their event numbers from a durable ledger
 /// (`CompositeLedger`).
-package final class MemoryLedger: RecordsInMemory, NumberedWriter {
-  /// Ids of deleted sessions that are remembered: what comes late must not reach the disk.
-  package static let rememberedSessions = 10_000
+package final class MemoryLedger: MemoryRowsReading, NumberedWriter {
+  /// The most deleted sessions whose ids are kept. A late change of such a session must not reach the disk.
+  package static let maximumDeletedIDs = 10_000
 
   private struct State {
     var rows = MemoryRows()
     var isClosed = false
   }
-  /// Which sessions are in memory.
+  /// The ids of the sessions in memory.
   fileprivate struct Sessions {
     var ids: Set<SessionID> = []
-    /// Deleted ones among them, the oldest first.
+    /// The deleted sessions, the oldest first.
     var deleted = SortedKeys<Deletion>()
     var deletions = 0
   }
@@ -28,26 +28,26 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
   /// A separate lock: every write to either ledger looks up its session here, and must not wait for readers.
   private let sessions = Mutex(Sessions())
   private let sessionCount = Atomic(0)
-  /// Atomic: transfer loops read it.
+  /// The size of all rows in bytes. It is atomic because transfer loops read it.
   private let size = Atomic(0)
-  /// No row in memory is unreadable.
+  /// Always empty: no row in memory is unreadable.
   private let unreadable = UnreadableRows()
 
   package init() {}
 
-  /// Estimated bytes of all rows.
+  /// The estimated size of all rows, in bytes.
   package var memorySize: Int { size.load(ordering: .relaxed) }
-  /// All sessions are the process's own.
+  /// Always `nil`: the process owns all ephemeral sessions in its memory.
   package var epoch: Epoch? { nil }
 
-  /// Whether it knows no session: it has no rows then. No lock is taken, so that a service without ephemeral sessions pays nothing.
-  package var knowsNoSession: Bool { sessionCount.load(ordering: .acquiring) == 0 }
+  /// Whether the ledger has no session and hence no rows. It takes no lock, so that a service without ephemeral sessions has no cost.
+  package var isEmpty: Bool { sessionCount.load(ordering: .acquiring) == 0 }
 
   package func contains(_ session: SessionID) -> Bool {
-    !knowsNoSession && sessions.withLock { $0.ids.contains(session) }
+    !isEmpty && sessions.withLock { $0.ids.contains(session) }
   }
 
-  /// From here on, what is about the session is in memory.
+  /// Records that the session's changes belong in memory from now on.
   package func add(_ session: SessionID) { change { $0.ids.insert(session) } }
 
   private func change<Result>(_ body: (inout Sessions) -> Result) {
@@ -57,10 +57,10 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
     }
   }
 
-  package func read<T>(_ body: (RowReader) throws(StoreError) -> T) throws(StoreError) -> T {
-    let result = state.withLock { state -> Result<T, StoreError> in
+  package func read<T>(_ body: (RowReader) throws(LedgerError) -> T) throws(LedgerError) -> T {
+    let result = state.withLock { state -> Result<T, LedgerError> in
       guard !state.isClosed else { return .failure(.unavailable("the ledger is closed")) }
-      do throws(StoreError) {
+      do throws(LedgerError) {
         return .success(try body(RowReader(state.rows, unreadable)))
       } catch {
         return .failure(error)
@@ -69,7 +69,7 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
     return try result.get()
   }
 
-  /// Forgets all rows. From here on nothing can be read.
+  /// Deletes all rows. Every later read fails.
   package func close() {
     state.withLock { state in
       state.rows = MemoryRows()
@@ -78,20 +78,20 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
   }
 
   package func write(
-    _ change: StoreChange, after last: Int64
-  ) -> Result<[JournalFragment], StoreError> {
+    _ change: LedgerChange, after last: Int64
+  ) -> Result<[JournalFragment], LedgerError> {
     var change = change
-    // An ephemeral session's credentials and cookies are not recorded.
+    // Credentials and cookies of ephemeral sessions are not stored.
     (change.credentials, change.deletedCredentials, change.cookies) = ([], [], [])
-    let written: Result<[JournalFragment], StoreError> = state.withLock { state in
-      if let obstacle = state.rows.obstacle(to: change) { return .failure(obstacle) }
+    let written: Result<[JournalFragment], LedgerError> = state.withLock { state in
+      if let obstacle = state.rows.error(to: change) { return .failure(obstacle) }
       var sequence = last
       let fragments = JournalFragment.render(change.events, state.rows.tenants(for: change), &sequence)
       if !change.isProgressOnly { state.rows.write(change, fragments) }
       size.store(state.rows.memorySize, ordering: .relaxed)
       return .success(fragments)
     }
-    // A session whose creation is refused is nobody's.
+    // A session whose creation was refused has no rows, so its id is removed again.
     if case .failure = written, let session = change.sessions.first?.id,
       state.withLock({ !$0.rows.sessions.contains(session) })
     {
@@ -101,7 +101,7 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
     return written
   }
 
-  /// Remembers a deleted session. Beyond the limit, drops the oldest ids, unless messages of the session are left.
+  /// Keeps the id of a deleted session. Above the limit, removes the oldest ids, except those of sessions with deliveries left.
   private func remember(_ session: SessionID) {
     let oldest = sessions.withLock { $0.delete(session) }
     guard !oldest.isEmpty else { return }
@@ -115,10 +115,11 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
 }
 
 extension MemoryLedger.Sessions {
-  /// - Returns: the oldest deleted sessions, if there are too many: at most two, so that there are fewer next time.
+  /// Records a deletion.
+  /// - Returns: the oldest deleted sessions if there are too many. At most two, so that the number shrinks over several calls.
   fileprivate mutating func delete(_ session: SessionID) -> [SessionID] {
     append(session)
-    let excess = min(2, max(0, deleted.count - MemoryLedger.rememberedSessions))
+    let excess = min(2, max(0, deleted.count - MemoryLedger.maximumDeletedIDs))
     let oldest = deleted.all().prefix(excess).map(\.key)
     deleted.remove(oldest)
     return oldest.map(\.session)
@@ -131,8 +132,8 @@ extension MemoryLedger.Sessions {
 }
 
 extension MemoryRows {
-  /// The tenant of the session that a change is about.
-  fileprivate func tenants(for change: StoreChange) -> [SessionID: Tenant] {
+  /// Returns the tenant of the change's session.
+  fileprivate func tenants(for change: LedgerChange) -> [SessionID: Tenant] {
     guard let session = change.owner, !change.events.isEmpty else { return [:] }
     let tenant = change.sessions.first?.tenant ?? sessions[session]?.session.tenant
     return tenant.map { [session: $0] } ?? [:]

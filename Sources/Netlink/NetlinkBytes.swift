@@ -1,4 +1,4 @@
-/// Bytes that the kernel wrote, in its byte order, read without ever going beyond them.
+/// Bytes of a netlink message in the kernel's byte order, with bounds checks.
 struct NetlinkBytes {
   private let slice: ArraySlice<UInt8>
 
@@ -7,13 +7,13 @@ struct NetlinkBytes {
 
   var count: Int { slice.count }
 
-  /// The number at that place; nil where it is not all there.
+  /// Returns the number at an offset; `nil` if it is not complete.
   func number<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as _: Number.Type) -> Number? {
     guard offset >= 0, offset <= count - MemoryLayout<Number>.size else { return nil }
     return slice.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Number.self) }
   }
 
-  /// What is there of it.
+  /// Returns the part between two offsets, as far as it exists.
   func part(from offset: Int, to end: Int) -> NetlinkBytes {
     let from = min(max(offset, 0), count)
     let to = min(max(end, from), count)
@@ -21,15 +21,15 @@ struct NetlinkBytes {
   }
   func part(from offset: Int) -> NetlinkBytes { part(from: offset, to: count) }
 
-  /// Up to its zero byte.
+  /// The text up to its zero byte.
   var text: String { String(decoding: slice.prefix { $0 != 0 }, as: UTF8.self) }
 }
 
 extension NetlinkBytes {
-  /// Blocks that begin with their own length, the next one aligned to 4 bytes; ends at what is no such block.
+  /// Returns the blocks, each of which begins with its own length. The blocks are aligned to 4 bytes. An invalid block ends the list.
   /// - Parameters:
-  ///   - header: the least length.
-  ///   - length: reads it from a block's head.
+  ///   - header: the minimum length.
+  ///   - length: reads the length from a block's head.
   func blocks(header: Int, length: (NetlinkBytes) -> Int?) -> [NetlinkBytes] {
     var blocks: [NetlinkBytes] = []
     var rest = self

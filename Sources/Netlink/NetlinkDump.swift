@@ -1,18 +1,17 @@
 internal import Addresses
 internal import CNetlink
 
-/// Gathers what the kernel answers to the three questions that make a snapshot, asked one after another: it answers one
-/// at a time.
+/// Collects the kernel's answers to the three requests that make a snapshot. The kernel handles one request at a time.
 struct NetlinkDump {
   enum Progress: Equatable {
     case more
-    /// To be sent next.
+    /// The next request, to be sent now.
     case ask([UInt8])
     case finished(NetworkSnapshot)
-    /// The kernel refused, or the tables changed meanwhile: to be started anew.
-    case spoilt
+    /// The kernel refused, or the tables changed meanwhile. Start a new dump.
+    case interrupted
   }
-  private enum Question: Int, CaseIterable {
+  private enum Request: Int, CaseIterable {
     case links, addresses, routes
 
     var type: UInt16 {
@@ -22,7 +21,7 @@ struct NetlinkDump {
       case .routes: UInt16(RTM_GETROUTE)
       }
     }
-    /// Of the fixed part: `ifinfomsg`, `ifaddrmsg`, `rtmsg`. All zero asks for everything.
+    /// The size of the fixed part: `ifinfomsg`, `ifaddrmsg`, `rtmsg`. All zeros request everything.
     var size: Int {
       switch self {
       case .links: 16
@@ -32,17 +31,18 @@ struct NetlinkDump {
     }
   }
 
-  private var question = Question.links
+  private var question = Request.links
   private var sequence: UInt32
   private var interfaces: [NetworkInterface] = []
   private var addresses: [Int: [IPAddress]] = [:]
   private var routes: [NetworkRoute] = []
   private var isSpoilt = false
 
-  /// - Parameter sequence: of the first question; the others' are the next ones.
+  /// Makes a dump.
+  /// - Parameter sequence: the sequence number of the first request. Later requests count up.
   init(sequence: UInt32) { self.sequence = sequence }
 
-  /// What to send first.
+  /// The current request.
   var request: [UInt8] {
     var bytes = [UInt8](repeating: 0, count: NetlinkMessage.headerSize + question.size)
     let flags = UInt16(NLM_F_REQUEST | NLM_F_DUMP)
@@ -55,21 +55,21 @@ struct NetlinkDump {
     return bytes
   }
 
-  /// Whether the message belongs to the question that was asked last.
+  /// Whether a message answers the current request.
   func isAnswered(by message: NetlinkMessage, to port: UInt32) -> Bool {
     message.sequence == sequence && message.port == port
   }
 
-  mutating func take(_ message: NetlinkMessage) -> Progress {
+  mutating func handle(_ message: NetlinkMessage) -> Progress {
     if message.isInterrupted { isSpoilt = true }
-    guard !message.isError else { return .spoilt }
+    guard !message.isError else { return .interrupted }
     guard message.isDone else {
       record(message)
       return .more
     }
-    // A dump that fails half-way ends with its error.
-    if isSpoilt || (message.payload.number(at: 0, as: Int32.self) ?? 0) < 0 { return .spoilt }
-    guard let next = Question(rawValue: question.rawValue + 1) else { return .finished(snapshot) }
+    // A dump that fails midway ends with its error.
+    if isSpoilt || (message.payload.number(at: 0, as: Int32.self) ?? 0) < 0 { return .interrupted }
+    guard let next = Request(rawValue: question.rawValue + 1) else { return .finished(snapshot) }
     question = next
     sequence &+= 1
     return .ask(request)

@@ -5,13 +5,13 @@ struct NetlinkMessage {
   let type: UInt16
   let flags: UInt16
   let sequence: UInt32
-  /// Whom it is for: the socket that asked; another or nobody for what is told to all.
+  /// The port of the socket that sent the request; another number or 0 for notifications.
   let port: UInt32
   let payload: NetlinkBytes
 
   static let headerSize = 16
 
-  /// The messages that one read brought; what is cut off or out of form ends them.
+  /// Returns the messages of one read. A truncated or malformed message ends the list.
   static func all(in bytes: NetlinkBytes) -> [NetlinkMessage] {
     let size: (NetlinkBytes) -> Int? = { $0.number(at: 0, as: UInt32.self).map { Int($0) } }
     return bytes.blocks(header: headerSize, length: size).compactMap(NetlinkMessage.init)
@@ -28,13 +28,13 @@ struct NetlinkMessage {
     payload = block.part(from: Self.headerSize)
   }
 
-  /// The dump came from tables that changed meanwhile.
+  /// Whether the tables changed during the dump.
   var isInterrupted: Bool { Int32(flags) & NLM_F_DUMP_INTR != 0 }
   var isDone: Bool { type == UInt16(NLMSG_DONE) }
   var isError: Bool { type == UInt16(NLMSG_ERROR) }
 }
 
-/// What a message says of its subject, behind its fixed part (rtnetlink(7), `rtattr`).
+/// The attributes of a message, after its fixed part (rtnetlink(7), `rtattr`).
 struct NetlinkAttributes {
   private var values: [UInt16: NetlinkBytes] = [:]
 
@@ -42,7 +42,7 @@ struct NetlinkAttributes {
     let size: (NetlinkBytes) -> Int? = { $0.number(at: 0, as: UInt16.self).map { Int($0) } }
     for block in bytes.blocks(header: 4, length: size) {
       guard let type = block.number(at: 2, as: UInt16.self) else { continue }
-      values[type & 0x3FFF] = block.part(from: 4)  // without NLA_F_NESTED and NLA_F_NET_BYTEORDER
+      values[type & 0x3FFF] = block.part(from: 4)  // The mask removes NLA_F_NESTED and NLA_F_NET_BYTEORDER.
     }
   }
 

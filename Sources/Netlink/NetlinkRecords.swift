@@ -1,9 +1,9 @@
 internal import Addresses
 internal import CNetlink
 
-/// What messages say, as values. A message out of form says nothing.
+/// The conversion of messages to values. Malformed messages have no value.
 enum NetlinkRecords {
-  /// Of RTM_NEWLINK (`ifinfomsg`), without its addresses.
+  /// Reads RTM_NEWLINK (`ifinfomsg`), without the interface's addresses.
   static func interface(_ payload: NetlinkBytes) -> NetworkInterface? {
     guard let index = payload.number(at: 4, as: Int32.self), index > 0,
       let flags = payload.number(at: 8, as: UInt32.self)
@@ -16,20 +16,20 @@ enum NetlinkRecords {
       isRunning: flags & carries == carries, isLoopback: flags & cnetlink_iff_loopback != 0)
   }
 
-  /// Of RTM_NEWADDR (`ifaddrmsg`).
+  /// Reads RTM_NEWADDR (`ifaddrmsg`).
   static func address(_ payload: NetlinkBytes) -> (interface: Int, address: IPAddress)? {
     guard let family = payload.number(at: 0, as: UInt8.self),
       let index = payload.number(at: 4, as: UInt32.self)
     else { return nil }
     let attributes = NetlinkAttributes(payload.part(from: 8))
-    // On a point-to-point link IFA_ADDRESS is the other end's.
+    // On a point-to-point link IFA_ADDRESS is the peer's address.
     guard let bytes = attributes[IFA_LOCAL] ?? attributes[IFA_ADDRESS],
       let address = address(bytes, family: family)
     else { return nil }
     return (Int(index), address)
   }
 
-  /// Of RTM_NEWROUTE (`rtmsg`): one for each next hop. None of tables that only rules lead to.
+  /// Reads RTM_NEWROUTE (`rtmsg`): a route for each next hop. Tables that only rules use are ignored.
   static func routes(_ payload: NetlinkBytes) -> [NetworkRoute] {
     guard let family = payload.number(at: 0, as: UInt8.self),
       let prefixLength = payload.number(at: 1, as: UInt8.self),
@@ -49,7 +49,7 @@ enum NetlinkRecords {
     }
   }
 
-  /// The interfaces that a route leads out of. The kernel passes over those that it calls dead.
+  /// Returns the outgoing interfaces of a route. Like the kernel, it skips dead next hops.
   private static func hops(
     _ attributes: NetlinkAttributes, _ kind: NetworkRoute.Kind, _ flags: UInt32
   ) -> [Int?] {
@@ -83,7 +83,7 @@ enum NetlinkRecords {
     case Int(RTN_UNICAST): .unicast
     case Int(RTN_LOCAL): .local
     case Int(RTN_UNREACHABLE), Int(RTN_PROHIBIT), Int(RTN_BLACKHOLE): .refusal
-    case Int(RTN_THROW): .pass
+    case Int(RTN_THROW): .continueLookup
     default: nil
     }
   }

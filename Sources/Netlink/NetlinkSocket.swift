@@ -1,8 +1,8 @@
 internal import CNetlink
 internal import Glibc
 
-/// A socket on which the kernel tells of links, addresses and routes (rtnetlink(7)), and answers questions about them:
-/// of the network namespace of the thread that opened it. Never blocks.
+/// A socket that receives the kernel's notifications about links, addresses and routes, and answers to requests (rtnetlink(7)). It
+/// belongs to the network namespace of the thread that opened it. It never blocks.
 package final class NetlinkSocket: Sendable {
   package struct Failure: Error, Sendable {
     package let operation: String
@@ -49,12 +49,14 @@ package final class NetlinkSocket: Sendable {
     return address.nl_pid
   }
 
-  /// - Returns: whether the kernel took it.
+  /// Sends a request.
+  /// - Returns: whether the kernel accepted it.
   func send(_ request: [UInt8]) -> Bool {
     request.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, 0) } == request.count
   }
 
-  /// - Parameter buffer: 32 KiB are the most that a dump puts into one piece.
+  /// Receives a message.
+  /// - Parameter buffer: must have room for 32 KiB, the largest piece of a dump.
   func receive(into buffer: inout [UInt8]) -> Reception {
     while true {
       var sender = sockaddr_nl()

@@ -2,13 +2,13 @@ package import Addresses
 package import EventLoop
 internal import Synchronization
 
-/// Knows the interfaces and routes of the machine, and hears when they change.
+/// A monitor of the machine's interfaces and routes.
 ///
-/// A message of the kernel only says that something is different: then everything is asked anew, since not all that changes
-/// is told (the routes that go with a link), and some of what is told may be lost.
+/// Each notification of the kernel makes the monitor read everything again. Not every change causes a notification (the routes that
+/// vanish with a link), and notifications may be lost.
 package final class NetworkMonitor: DescriptorHandler, @unchecked Sendable {
-  // Unchecked: what is not behind `published` is touched on the loop's thread only.
-  /// From the first message to the question, so that one question does for many messages.
+  // Unchecked: only the loop's thread uses the state outside `published`.
+  /// The pause between the first notification and the request, so that one request serves many notifications.
   static let patience = Duration.milliseconds(50)
 
   private let socket: NetlinkSocket
@@ -18,28 +18,29 @@ package final class NetworkMonitor: DescriptorHandler, @unchecked Sendable {
   private var buffer = [UInt8](repeating: 0, count: 65_536)
   private var dump: NetlinkDump?
   private var timer: LoopTimer?
-  /// Something came that the dump under way may have missed.
+  /// Whether a notification arrived that the running dump may have missed.
   private var isStale = false
   private var sequence: UInt32 = 0
 
-  /// - Parameter socket: opened in the network namespace that is to be known.
+  /// Makes a monitor.
+  /// - Parameter socket: a socket in the network namespace to monitor.
   package init(socket: NetlinkSocket, loop: EventLoop) {
     self.socket = socket
     self.loop = loop
   }
 
-  /// The network as it was told last; nil before the first answer. From any thread.
+  /// The last snapshot; `nil` before the first one. Any thread may read it.
   package var snapshot: NetworkSnapshot? { published.withLock { $0 } }
 
-  /// On the loop. Whoever starts it keeps it.
-  /// - Parameter onChange: called on the loop, when the snapshot is another one; also for the first.
+  /// Starts the monitor. Call this function on the loop, and retain the monitor.
+  /// - Parameter onChange: called on the loop with each new snapshot, including the first.
   package func start(onChange: @escaping (NetworkSnapshot) -> Void) {
     self.onChange = onChange
     loop.watch(socket.descriptor, for: .readable, handler: self)
     ask()
   }
 
-  /// On the loop; before the last reference goes.
+  /// Stops the monitor. Call this function on the loop, before the last reference is released.
   package func stop() {
     loop.unwatch(socket.descriptor)
     if let timer { loop.cancel(timer) }
@@ -49,11 +50,11 @@ package final class NetworkMonitor: DescriptorHandler, @unchecked Sendable {
   }
 
   package func descriptorIsReady(_ descriptor: Int32, _ readiness: Readiness) {
-    // A flood of messages leaves the loop to others in between.
+    // The limit lets the loop do other work during a flood of messages.
     for _ in 0..<16 {
       switch socket.receive(into: &buffer) {
       case .nothing: return
-      case .overrun: becomeStale()
+      case .overrun: markStale()
       case .bytes(let bytes):
         for message in NetlinkMessage.all(in: NetlinkBytes(bytes)) { take(message) }
       }
@@ -62,18 +63,18 @@ package final class NetworkMonitor: DescriptorHandler, @unchecked Sendable {
 
   private func take(_ message: NetlinkMessage) {
     guard let isAnswer = dump?.isAnswered(by: message, to: socket.port), isAnswer else {
-      if message.port != socket.port || message.sequence == 0 { becomeStale() }
+      if message.port != socket.port || message.sequence == 0 { markStale() }
       return
     }
-    switch dump?.take(message) {
+    switch dump?.handle(message) {
     case .ask(let request):
       sequence &+= 1
       if !socket.send(request) { fail() }
     case .finished(let snapshot):
       dump = nil
       publish(snapshot)
-      if isStale { askSoon() }
-    case .spoilt: fail()
+      if isStale { scheduleDump() }
+    case .interrupted: fail()
     case .more, nil: break
     }
   }
@@ -86,17 +87,17 @@ package final class NetworkMonitor: DescriptorHandler, @unchecked Sendable {
     if isOther { onChange?(snapshot) }
   }
 
-  private func becomeStale() {
+  private func markStale() {
     isStale = true
-    if dump == nil { askSoon() }
+    if dump == nil { scheduleDump() }
   }
 
   private func fail() {
     dump = nil
-    askSoon()
+    scheduleDump()
   }
 
-  private func askSoon() {
+  private func scheduleDump() {
     guard timer == nil else { return }
     timer = loop.schedule(at: .now + Self.patience) { [weak self] in
       self?.timer = nil

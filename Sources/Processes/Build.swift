@@ -1,9 +1,9 @@
 internal import CProcess
 
-/// What the program was built of, and with.
+/// The versions from which the program was built.
 package enum Build {
-  /// The commit's first digits, with a plus sign where files had changed; "unknown" where the build did not say.
+  /// The first digits of the commit, with a plus sign if files had changed; `unknown` if the build did not set it.
   package static let commit = String(cString: cprocess_commit)
-  /// The version of Swift; "unknown" where the build did not say.
+  /// The version of Swift; `unknown` if the build did not set it.
   package static let swift = String(cString: cprocess_swift)
 }

@@ -2,9 +2,9 @@ internal import CLinux
 internal import CProcess
 internal import Glibc
 
-/// Programs that nothing ties to this process: they have a session of their own, none of its descriptors and signals, and outlive it.
+/// A program that outlives this process. It has its own session and inherits no descriptors or signals.
 package enum DetachedProcess {
-  /// This program's file, as it is now: an upgrade may put another in its place.
+  /// Returns the path of this program's file. An upgrade may replace the file.
   package static func thisExecutable() -> String {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = buffer.withUnsafeMutableBytes { bytes in
@@ -13,7 +13,7 @@ package enum DetachedProcess {
     return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// Tells this program's file, as it was when it was started, from those that take its place.
+  /// Returns a stamp that distinguishes the running program's file from later files at its path.
   package static func executableStamp() -> String {
     var information = stat()
     guard stat("/proc/self/exe", &information) == 0 else { return "" }
@@ -21,17 +21,17 @@ package enum DetachedProcess {
     return "\(information.st_size) \(time.tv_sec) \(time.tv_nsec)"
   }
 
-  /// Whether a program that ended with that status (waitpid(2)) did so by a fault of its own.
+  /// Returns whether a program with this wait status (waitpid(2)) ended by a crash.
   package static func isFault(_ status: Int32) -> Bool {
     [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT].contains(status & 0x7F)
   }
 
   /// Starts a program.
   /// - Parameters:
-  ///   - arguments: its own name first.
-  ///   - environment: its variables; nil: this process's.
-  ///   - log: gets what it writes to standard output and error, behind what is there; above ten mebibytes that is put aside as `.1`.
-  /// - Returns: its pid.
+  ///   - arguments: the arguments, with the program's name first.
+  ///   - environment: the environment variables; `nil` to inherit them.
+  ///   - log: the file to which standard output and error are appended. A file above 10 MiB is renamed to `.1` first.
+  /// - Returns: the process id.
   package static func start(
     _ executable: String, _ arguments: [String], environment: [String: String]? = nil, log: String
   ) throws(ProcessLaunch.Failure) -> Int32 {
@@ -44,14 +44,14 @@ package enum DetachedProcess {
     return try launch.start()
   }
 
-  /// The status of a child that has ended; nil while it has not, or where it is nobody's child here.
+  /// Returns the wait status of a child that has ended; `nil` if it runs or is not a child of this process.
   package static func reap(_ pid: Int32) -> Int32? {
     var status: Int32 = 0
     return waitpid(pid, &status, WNOHANG) == pid ? status : nil
   }
 
-  /// The children that have ended, each with its status: those that were started here, and those that others left to this process,
-  /// which as the first of a container has them all.
+  /// Returns the children that have ended, with their wait statuses. If this is the first process of a container, they include orphans that
+  /// it has adopted.
   package static func reapAll() -> [(pid: Int32, status: Int32)] {
     var ended: [(Int32, Int32)] = []
     var status: Int32 = 0

@@ -1,22 +1,22 @@
 internal import CLinux
 internal import Glibc
 
-/// Keeps a directory for one process, and tells the others which one that is; or for several that share it, and against all others.
+/// A lock that keeps a directory for one process and names it to others. A shared lock keeps it for several processes.
 package final class DirectoryLock: Sendable {
   package enum Failure: Error, Sendable, Equatable {
-    /// Another process has it.
+    /// Another process has the lock.
     case inUse
-    /// The lock's file cannot be had: a code of errno.
+    /// The lock's file cannot be opened or locked; the value is `errno`.
     case failed(Int32)
   }
-  /// Of the file in the directory.
+  /// The name of the lock's file in the directory.
   package static let name = "lock"
   private let descriptor: Int32
 
-  /// The lock goes with the process, however that ends.
+  /// Takes the lock. It ends with the process, even after a crash.
   /// - Parameters:
-  ///   - version: of the program, which is then told to others (`owner`); nil: nothing is told.
-  ///   - isShared: with others that share it.
+  ///   - version: the program's version, which other processes see (`owner`); `nil` to publish nothing.
+  ///   - isShared: whether the lock is shared.
   package init(_ directory: String, version: String? = nil, isShared: Bool = false) throws(Failure) {
     descriptor = open(Self.file(directory), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw .failed(errno) }
@@ -24,19 +24,19 @@ package final class DirectoryLock: Sendable {
       let code = errno
       throw code == EWOULDBLOCK ? .inUse : .failed(code)
     }
-    // Where it cannot be told, the directory is this process's all the same.
-    if let version { ProcessLock.tell(version: version, in: descriptor) }
+    // Publishing the owner may fail; the lock is taken all the same.
+    if let version { ProcessLock.writeOwner(version: version, in: descriptor) }
   }
 
-  /// As a `ProcessLock` does, it gives back what a process that is being started has a copy of.
+  /// Unlocks explicitly, as `ProcessLock` does, because a process that is being started may have a copy of the descriptor.
   deinit {
     guard descriptor >= 0 else { return }
     flock(descriptor, LOCK_UN)
-    ProcessLock.untell(in: descriptor)
+    ProcessLock.clearOwner(in: descriptor)
     close(descriptor)
   }
 
-  /// Which process keeps the directory; nil where none does, or it tells nothing. Takes nothing, and keeps nobody out.
+  /// Returns the process that has the directory; `nil` if there is none or it publishes nothing. This takes no lock.
   package static func owner(of directory: String) -> ProcessLock.Owner? {
     ProcessLock.owner(path: file(directory))
   }

@@ -1,20 +1,20 @@
 internal import CLinux
 private import Glibc
 
-/// Gives memory back to the system that was freed in the midst of the allocator's arenas: after a peak, much of it is there, and the
-/// allocator gives back by itself only what lies at an arena's end (malloc_trim(3)).
+/// The trimming of the heap, which returns free memory in the middle of the allocator's arenas to the system. After a peak there is much of
+/// it. The allocator itself returns only the memory at the end of an arena (malloc_trim(3)).
 package struct HeapTrim: Sendable {
-  /// Bytes by which the process has to grow before it looks.
+  /// The growth of the process, in bytes, after which the heap is trimmed.
   static let growth = 32 << 20
-  /// Resident bytes after the last look.
+  /// The resident size after the last trim, in bytes.
   private var resident = 0
 
   package init() {}
 
-  /// Called now and then. It takes a few milliseconds where there is something to give back, in which others wait for the arena that they
-  /// share.
-  /// - Returns: whether it had grown by enough.
-  @discardableResult package mutating func look() -> Bool {
+  /// Trims the heap if the process has grown enough. Called from time to time. A trim takes a few milliseconds, during which other threads
+  /// wait for their arena.
+  /// - Returns: whether the heap was trimmed.
+  @discardableResult package mutating func trimIfNeeded() -> Bool {
     let now = Self.residentBytes
     guard now > resident + Self.growth else {
       resident = min(resident, now)
@@ -25,7 +25,7 @@ package struct HeapTrim: Sendable {
     return true
   }
 
-  /// Of this process; 0 where the system does not tell (proc_pid_statm(5)).
+  /// The resident size of this process in bytes; 0 if the system does not report it (proc_pid_statm(5)).
   static var residentBytes: Int {
     let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return 0 }

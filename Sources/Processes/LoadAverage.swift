@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// How much the machine has to do.
+/// The load of the machine.
 package enum LoadAverage {
-  /// Asks the system once a second at most: it reads a file for each answer.
+  /// The load at most a second ago. A cached value spares a read of a file.
   package struct Sample: Sendable {
     private var last: (value: Double, time: ContinuousClock.Instant)?
 
@@ -17,7 +17,7 @@ package enum LoadAverage {
     }
   }
 
-  /// Processes that ran or waited to, on average over the last minute (getloadavg(3)); 0 where the system does not say.
+  /// Returns the average number of running and runnable processes in the last minute (getloadavg(3)); 0 if the system does not report it.
   package static func now() -> Double {
     var average = 0.0
     return getloadavg(&average, 1) == 1 ? average : 0

@@ -2,37 +2,37 @@ internal import CLinux
 internal import CProcess
 internal import Glibc
 
-/// A program as it is started (posix_spawn(3)): it gets what is named here, and none of this process's descriptors, signal handlers and
-/// blocked signals.
+/// A program to be started (posix_spawn(3)). It inherits only the streams and variables named here, and none of this process's descriptors,
+/// signal handlers and blocked signals.
 package struct ProcessLaunch {
   package struct Failure: Error, CustomStringConvertible {
     package let description: String
   }
 
-  /// Where one of the three standard streams comes from, or goes.
+  /// The source or target of a standard stream.
   package enum Stream {
-    /// /dev/null.
+    /// `/dev/null`.
     case nothing
-    /// The one that this process has.
+    /// The stream of this process.
     case inherited
-    /// One of this process's, but for its own three.
+    /// A descriptor of this process other than its standard streams.
     case descriptor(Int32)
-    /// For standard error.
+    /// The same as standard output; for standard error.
     case sameAsOutput
-    /// Behind what the file has; it is made where there is none, for nobody but its owner.
+    /// The end of a file, which is created with mode 0600 if it is missing.
     case appending(to: String)
   }
 
-  /// What it leads: signals that are meant for this process's group or terminal do not reach it.
+  /// The group or session that the program leads. Signals for this process's group or terminal do not reach it.
   package enum Leadership { case group, session }
 
-  /// Its file.
+  /// The program's file.
   package var executable: String
-  /// Its own name first.
+  /// The arguments, with the program's name first.
   package var arguments: [String]
-  /// Its variables; nil: this process's.
+  /// The environment variables; `nil` to inherit them.
   package var environment: [String: String]?
-  /// Where it begins; nil: where this process is.
+  /// The working directory; `nil` to inherit it.
   package var directory: String?
   package var input = Stream.nothing
   package var output = Stream.nothing
@@ -44,21 +44,21 @@ package struct ProcessLaunch {
     self.arguments = arguments
   }
 
-  /// POSIX_SPAWN_SETSID, which wants _GNU_SOURCE.
+  /// `POSIX_SPAWN_SETSID`, which the headers declare only with `_GNU_SOURCE`.
   private static let newSession: Int16 = 0x80
 
-  /// Starts it.
-  /// - Returns: its pid.
+  /// Starts the program.
+  /// - Returns: the process id.
   package func start() throws(Failure) -> Int32 {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    if let directory { _ = cprocess_begin_in(&actions, directory) }
+    if let directory { _ = cprocess_chdir(&actions, directory) }
     for (number, stream) in [input, output, error].enumerated() {
       stream.add(to: &actions, as: Int32(number))
     }
-    // Whatever this process was given by its own parent, or a library has opened, without FD_CLOEXEC: who waits for the other end of
-    // such a pipe to close would wait for that program as well.
+    // Closes descriptors without FD_CLOEXEC, from the parent or a library. An inherited end of a pipe would keep its reader waiting until
+    // the program ends.
     _ = cprocess_close_from(&actions, 3)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -88,7 +88,7 @@ extension ProcessLaunch.Stream {
     case .nothing: posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
     case .inherited: break
     case .descriptor(let descriptor):
-      // Theirs have changed by then.
+      // The standard descriptors may have been replaced by then.
       assert(descriptor > 2)
       posix_spawn_file_actions_adddup2(&actions, descriptor, number)
     case .sameAsOutput:
@@ -100,7 +100,7 @@ extension ProcessLaunch.Stream {
   }
 }
 
-/// Texts as execve(2) wants them: a nil behind the last one.
+/// Strings in the form of execve(2): an array that ends with a null pointer.
 private final class CStrings {
   let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
   private let count: Int

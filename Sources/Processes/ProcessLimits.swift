@@ -2,23 +2,23 @@ internal import CLinux
 internal import CProcess
 private import Glibc
 
-/// What the process may use.
+/// Limits of the process's memory and core files.
 package enum ProcessLimits {
-  /// Where the process dies by its own fault (a trap, a bad access, an abort), it leaves an empty file at `path`.
+  /// Creates an empty file at `path` if the process crashes (a trap, a bad access, an abort).
   package static func markCrashes(at path: String) { cprocess_mark_crashes(path) }
 
-  /// From this size on, bytes are given back to the system as soon as they are freed.
+  /// The size in bytes from which allocations are mapped separately, so that freeing them returns the memory to the system.
   private static let mappedSize: Int32 = 256 * 1024
-  /// So many bytes that are free at the end of the heap stay with the process.
+  /// The most free bytes at the end of the heap that stay with the process.
   private static let keptBytes: Int32 = 1024 * 1024
 
-  /// Bounds what the allocator keeps. By itself it makes eight arenas for each core, and never gives back what is free in the midst of
-  /// one: the more threads had a peak, the more stays. Called before there are threads.
+  /// Limits the memory that the allocator keeps. By default it creates eight arenas per core and never returns free memory in the middle of
+  /// an arena. Each thread with a peak adds to that. Call before threads exist.
   package static func boundHeap() {
     let arenas = 2 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-    clinux_bound_heap(Int32(arenas), mappedSize, keptBytes)
+    clinux_limit_heap(Int32(arenas), mappedSize, keptBytes)
   }
 
-  /// Leaves no core file behind: memory holds what nobody is to read.
+  /// Forbids core files, because memory holds secrets.
   package static func forbidCoreFiles() { clinux_forbid_core_files() }
 }

@@ -3,24 +3,24 @@ internal import EventLoop
 internal import Glibc
 internal import JSON
 
-/// Keeps a place for one process at a time, and tells the others which one that is.
+/// A lock for one process at a time, which names its owner to others.
 ///
-/// Two bytes of a file are locked (F_OFD_SETLK, fcntl(2)): the first says that the place is taken, the second that the file
-/// tells by whom. Such locks can be looked at without being taken, belong to the open file rather than to the process, and go
-/// with it, however it ends.
+/// Two bytes of a file are locked (F_OFD_SETLK, fcntl(2)). The first is the lock itself; the second says that the file names the owner.
+/// Such locks can be queried without being taken. They belong to the open file rather than to the process, and end with it, even after a
+/// crash.
 package final class ProcessLock: Sendable {
-  /// Who holds a lock.
+  /// The owner of a lock: a process.
   package struct Owner: Sendable, Equatable {
     package var pid: Int32
-    /// Clock ticks from the machine's start to the process's (`starttime`, proc_pid_stat(5)): tells it from a later
-    /// process with the same number.
+    /// The start of the process, in clock ticks after the machine's start (`starttime`, proc_pid_stat(5)). It distinguishes the process
+    /// from a later one with the same id.
     package var startTime: UInt64
-    /// Of the program.
+    /// The program's version.
     package var version: String
 
-    /// Whether that very process runs; one that has ended and was not waited for does not.
+    /// Whether this very process runs. A process that has ended but was not waited for does not.
     package var isAlive: Bool { ProcessStatus(of: "\(pid)")?.runningSince == startTime }
-    /// That very process; nil where it has ended, or cannot be seen from here.
+    /// A handle of this very process; `nil` if it has ended or is not visible from here.
     package var process: ProcessHandle? {
       let owner = self
       return ProcessHandle(pid: pid) { owner.isAlive }
@@ -34,25 +34,25 @@ package final class ProcessLock: Sendable {
   private let path: String
   private let descriptor: Int32
 
-  /// Nil where another process, or another lock of this one, has it, or the file cannot be had.
-  /// - Parameter version: of the program; nil: nobody is told who has it, or that somebody lives.
+  /// Takes the lock; `nil` if another process or another object has it, or the file cannot be opened.
+  /// - Parameter version: the program's version; `nil` to publish no owner.
   package init?(path: String, version: String?) {
     guard let descriptor = Self.take(path) else { return nil }
     self.path = path
     self.descriptor = descriptor
     guard let version else { return }
-    guard Self.tell(version: version, in: descriptor) else { return nil }
+    guard Self.writeOwner(version: version, in: descriptor) else { return nil }
   }
 
-  /// A process that is being started has a copy of the descriptor until it becomes another program: closing this one alone would not
-  /// give the lock back before then.
+  /// Unlocks explicitly, because a process that is being started has a copy of the descriptor until it calls execve(2). Closing this
+  /// descriptor alone would keep the lock until then.
   deinit {
-    Self.untell(in: descriptor)
+    Self.clearOwner(in: descriptor)
     _ = clinux_unlock_byte(descriptor, Byte.taken)
     close(descriptor)
   }
 
-  /// Who holds the lock now; nil where nobody does, or whoever does has not said so yet.
+  /// Returns the owner of the lock; `nil` if there is none or it has not published itself yet.
   package static func owner(path: String) -> Owner? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -61,12 +61,11 @@ package final class ProcessLock: Sendable {
     return SmallFile.read(descriptor).flatMap(Owner.init(bytes:))
   }
 
-  /// Says that the process lives: the file's time of modification is now.
-  package func beat() { futimens(descriptor, nil) }
+  /// Records a heartbeat: sets the file's modification time to the wall clock.
+  package func recordHeartbeat() { futimens(descriptor, nil) }
 
-  /// Says that the process lives: the file's time of modification is the machine's uptime, which nobody sets and which goes on while the
-  /// machine sleeps.
-  package func renew() {
+  /// Renews the lease: sets the file's modification time to the machine's uptime, which cannot be set and includes time asleep.
+  package func renewLease() {
     let now = Self.uptime
     let time = timespec(tv_sec: Int(now / 1_000_000_000), tv_nsec: Int(now % 1_000_000_000))
     _ = withUnsafePointer(to: (time, time)) { pointer in
@@ -74,8 +73,8 @@ package final class ProcessLock: Sendable {
     }
   }
 
-  /// How long ago the holder last did that, in nanoseconds; nil where there is no such file.
-  package static func age(path: String) -> Int64? { lastBeat(path: path).map { uptime - $0 } }
+  /// Returns the age of the lease in nanoseconds; `nil` if there is no file.
+  package static func age(path: String) -> Int64? { lastHeartbeat(path: path).map { uptime - $0 } }
 
   private static var uptime: Int64 {
     var time = timespec()
@@ -83,15 +82,16 @@ package final class ProcessLock: Sendable {
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// When the holder last said so, in nanoseconds of the wall clock; nil where there is no such file.
-  package static func lastBeat(path: String) -> Int64? {
+  /// Returns the file's modification time in nanoseconds; `nil` if there is no file. Its clock is the wall clock after `recordHeartbeat`
+  /// and the machine's uptime after `renewLease`.
+  package static func lastHeartbeat(path: String) -> Int64? {
     var information = stat()
     guard stat(path, &information) == 0 else { return nil }
     return Int64(information.st_mtim.tv_sec) * 1_000_000_000 + Int64(information.st_mtim.tv_nsec)
   }
 
-  /// Whether the path still leads to the file that is locked; not so once the directory was deleted, or replaced.
-  package var isStillThere: Bool { Self.isSame(descriptor, path) }
+  /// Whether the path still names the locked file. It does not after the directory was deleted or replaced.
+  package var isInPlace: Bool { Self.isSame(descriptor, path) }
 
   private static func take(_ path: String) -> Int32? {
     while true {
@@ -102,22 +102,22 @@ package final class ProcessLock: Sendable {
         return nil
       }
       if isSame(descriptor, path) { return descriptor }
-      // The file was deleted between the two calls: a lock on it would keep nobody out.
+      // The file was deleted between the two calls, so a lock on it would exclude no process.
       close(descriptor)
     }
   }
 
-  /// Writes down that this process has the file, and says that it does.
+  /// Writes the owner into the file and locks the second byte.
   @discardableResult
-  static func tell(version: String, in descriptor: Int32) -> Bool {
+  static func writeOwner(version: String, in descriptor: Int32) -> Bool {
     guard let startTime = ProcessStatus(of: "self")?.runningSince else { return false }
     let bytes = Owner(pid: getpid(), startTime: startTime, version: version).bytes
     return pwrite(descriptor, bytes, bytes.count, 0) == bytes.count && ftruncate(descriptor, bytes.count) == 0
       && clinux_lock_byte(descriptor, Byte.told) == 0
   }
 
-  /// The file tells of nobody any more.
-  static func untell(in descriptor: Int32) { _ = clinux_unlock_byte(descriptor, Byte.told) }
+  /// Unlocks the second byte: the file no longer names an owner.
+  static func clearOwner(in descriptor: Int32) { _ = clinux_unlock_byte(descriptor, Byte.told) }
 
   private static func isSame(_ descriptor: Int32, _ path: String) -> Bool {
     guard let held = FileIdentity(of: descriptor) else { return false }
@@ -126,7 +126,7 @@ package final class ProcessLock: Sendable {
 }
 
 extension ProcessLock.Owner {
-  /// What stands in the lock's file. Who reads passes over members that it does not know.
+  /// The content of the lock's file. Readers ignore unknown members.
   var bytes: [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in
@@ -147,12 +147,12 @@ extension ProcessLock.Owner {
   }
 }
 
-/// What the kernel says of a process (proc_pid_stat(5)).
+/// The state of a process, as the kernel reports it (proc_pid_stat(5)).
 struct ProcessStatus: Equatable {
-  /// Clock ticks since the machine's start; nil for a process that has ended.
+  /// The start of the process, in clock ticks after the machine's start; `nil` if it has ended.
   let runningSince: UInt64?
 
-  /// - Parameter process: its number, or `self`.
+  /// - Parameter process: the process id, or `self`.
   init?(of process: String) {
     let descriptor = open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -161,7 +161,7 @@ struct ProcessStatus: Equatable {
     self.init(line: String(decoding: bytes, as: UTF8.self))
   }
 
-  /// The program's name, in brackets, is the second of the fields, and may hold anything; the third is the state.
+  /// Parses a line of the file. The second field is the program's name in brackets, which may contain any text. The third is the state.
   init?(line: String) {
     guard let bracket = line.lastIndex(of: ")") else { return nil }
     let fields = line[line.index(after: bracket)...].split(whereSeparator: \.isWhitespace)
@@ -170,7 +170,7 @@ struct ProcessStatus: Equatable {
   }
 }
 
-/// A file whose few bytes are read at once.
+/// A small file that is read with one system call.
 private enum SmallFile {
   static func read(_ descriptor: Int32) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: 4096)

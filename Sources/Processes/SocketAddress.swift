@@ -2,13 +2,13 @@ internal import EventLoop
 internal import CLinux
 internal import Glibc
 
-/// The address of a socket in a directory that is held open: an address takes 107 bytes, and paths are longer.
+/// The address of a UNIX socket, relative to an open directory. A socket address holds 107 bytes, and paths may be longer.
 final class SocketAddress: Sendable {
   private let directory: Int32
   private let name: String
   private let address: sockaddr_un
 
-  /// Nil, with `errno`, where the directory cannot be opened or the name alone is too long.
+  /// Opens the directory; `nil`, with `errno`, if that fails or the name alone is too long.
   init?(path: String) {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
     name = String(parts.last ?? "")
@@ -25,10 +25,10 @@ final class SocketAddress: Sendable {
 
   deinit { if directory >= 0 { close(directory) } }
 
-  /// As other programs write it, while this is there: whatever the directory's path is, this has 107 bytes at most.
+  /// The socket's path for other programs, valid while this object exists. It has at most 107 bytes, whatever the directory's path is.
   var path: String { "/proc/self/fd/\(directory)/\(name)" }
 
-  /// For datagrams.
+  /// Returns a new datagram socket.
   static func socket() -> Int32 {
     Glibc.socket(
       AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
@@ -36,7 +36,7 @@ final class SocketAddress: Sendable {
 
   func bind(_ descriptor: Int32) -> Bool { withAddress { Glibc.bind(descriptor, $0, $1) } == 0 }
 
-  /// - Returns: 0, or `errno`.
+  /// - Returns: 0 or `errno`.
   func send(from descriptor: Int32) -> Int32 {
     var byte: UInt8 = 1
     while true {
@@ -46,7 +46,7 @@ final class SocketAddress: Sendable {
     }
   }
 
-  /// Nil where no socket has the name.
+  /// The socket's file; `nil` if there is no socket with the name.
   var file: FileIdentity? {
     var status = stat()
     guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_mode & S_IFMT == S_IFSOCK
@@ -54,7 +54,7 @@ final class SocketAddress: Sendable {
     return FileIdentity(device: status.st_dev, inode: status.st_ino)
   }
 
-  /// Nothing but a socket is removed.
+  /// Removes the file if it is a socket.
   func removeSocket() { if file != nil { unlinkat(directory, name, 0) } }
 
   private func withAddress<T>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
@@ -77,13 +77,13 @@ final class SocketAddress: Sendable {
   }
 }
 
-/// A stream socket with a name in a directory, on which this process listens. Only the user's own processes connect.
-package final class LocalListener: Sendable {
+/// A listening stream socket with a name in a directory. Only processes of the same user can connect.
+package final class UnixListener: Sendable {
   private let address: SocketAddress
-  /// Whoever serves it closes it.
+  /// The descriptor. The server closes it.
   package let descriptor: Int32
 
-  /// Nil, with `errno`, where it cannot be had. It takes the place of a socket that lies there.
+  /// Creates the socket and replaces any other at the path; `nil`, with `errno`, if that fails.
   package init?(path: String) {
     guard let address = SocketAddress(path: path) else { return nil }
     let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
@@ -100,20 +100,20 @@ package final class LocalListener: Sendable {
     descriptor = opened
   }
 
-  /// Nobody finds it any more.
+  /// Removes the socket's file, so that no process can connect.
   package func remove() { address.removeSocket() }
 }
 
-/// Names of sockets in a directory, short enough for whoever connects to them.
+/// Short paths for the sockets of a directory, for processes that connect to them.
 package final class SocketDirectory: Sendable {
   private let address: SocketAddress
 
-  /// Nil, with `errno`, where the directory cannot be opened.
+  /// Opens the directory; `nil`, with `errno`, if that fails.
   package init?(path: String) {
     guard let address = SocketAddress(path: path + "/x") else { return nil }
     self.address = address
   }
 
-  /// The path of a socket there; good as long as this is there.
+  /// Returns the path of a socket in the directory, valid while this object exists.
   package func path(of name: String) -> String { String(address.path.dropLast()) + name }
 }

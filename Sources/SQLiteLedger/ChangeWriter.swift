@@ -4,7 +4,7 @@ internal import Ledger
 internal import Records
 internal import TransferModel
 
-/// Turns changes into rows. On the store's thread, inside its transaction.
+/// A writer that turns changes into rows, on the writer thread and inside its transaction.
 struct ChangeWriter {
   let statements: WriteStatements
   private let pruning: PruningWriter
@@ -23,9 +23,8 @@ struct ChangeWriter {
   func commit() throws { try statements.commit.run() }
   func rollback() { _ = try? statements.rollback.run() }
 
-  /// Writes one change.
-  /// - Parameter fragments: its events, numbered.
-  func write(_ change: StoreChange, _ fragments: [JournalFragment]) throws {
+  /// - Parameter fragments: the change's events, with their numbers.
+  func write(_ change: LedgerChange, _ fragments: [JournalFragment]) throws {
     for session in change.sessions { try write(session, .session, statements.sessions.keep) }
     for task in change.createdTasks { try write(task, .createdTask, statements.tasks.insert) }
     for (session, identifier) in change.lastIdentifiers {
@@ -37,7 +36,7 @@ struct ChangeWriter {
       )
     }
     try write(fragments)
-    for task in change.respecifiedTasks { try write(task, .respecifiedTask, statements.tasks.respecify) }
+    for task in change.editedTasks { try write(task, .respecifiedTask, statements.tasks.respecify) }
     for decision in change.newDecisions { try write(decision, .newDecision, statements.decisions.insert) }
     for decision in change.settledDecisions {
       try write(decision, .settledDecision, statements.decisions.update)
@@ -65,17 +64,17 @@ struct ChangeWriter {
     }
     if let reply = change.idempotentReply { try insert(reply, of: change.repliedSession) }
     try writeWork(of: change)
-    if let session = change.wipedSession {
+    if let session = change.sessionOfDeletedBodies {
       try statements.tasks.wipe.run(.id(session))
       try statements.replies.wipe.run(.id(session))
     }
-    if let session = change.thinnedSession { try sessions.thin(session) }
+    if let session = change.partlyDeletedSession { try sessions.deleteSlice(session) }
     if let session = change.deletedSession { try sessions.delete(session) }
     if let pruned = change.pruning { try pruning.write(pruned) }
   }
 
   private func write<Source>(
-    _ source: Source, _ form: RowForm<Source>, _ statement: WriteStatement
+    _ source: Source, _ form: RowMapping<Source>, _ statement: WriteStatement
   ) throws {
     try statement.run(form.values(of: source, box))
   }
@@ -90,7 +89,7 @@ struct ChangeWriter {
     }
   }
 
-  private func writeWork(of change: StoreChange) throws {
+  private func writeWork(of change: LedgerChange) throws {
     for command in change.commands {
       try statements.processes.insertCommand.run(.id(command.session), .string(box.seal(command.document)))
     }
@@ -102,16 +101,16 @@ struct ChangeWriter {
         .id(work.task), .id(work.session), .string(box.seal(work.document)))
     }
     for task in change.finishedWork { try statements.processes.deleteWork.run(.id(task)) }
-    for news in change.news { try statements.processes.insertNews.run(.string(box.seal(news))) }
-    for taken in change.takenNews {
+    for news in change.workerReports { try statements.processes.insertNews.run(.string(box.seal(news))) }
+    for taken in change.consumedReports {
       try statements.processes.deleteNews.run(.integer(taken.lowerBound), .integer(taken.upperBound))
     }
   }
 
-  /// Numbers up to `last` are taken, whoever saw them.
+  /// Records that all numbers up to `last` are reserved.
   func reserve(_ last: Int64) throws { try statements.journal.reserve.run(.integer(1), .integer(last)) }
 
-  /// Consecutive events of one task share a row: it holds the stream's own text.
+  /// Writes each fragment as one row, which stores the text of the stream.
   private func write(_ fragments: [JournalFragment]) throws {
     for fragment in fragments where !fragment.isProgressOnly {
       try write(fragment, .fragment, statements.journal.insert)

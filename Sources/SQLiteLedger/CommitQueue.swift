@@ -7,32 +7,32 @@ internal import Ledger
 internal import Synchronization
 internal import TransferModel
 
-/// What waits to be written, and the thread that writes it: everything that waits becomes one transaction.
+/// The queue of changes, and the thread that writes them. All waiting changes become one transaction.
 ///
-/// If that fails, each entry is tried alone. A failed request gets the error. A failed fact stays at the head of the queue and is retried;
-/// later facts wait, to keep their order. Numbered entries wait only for numbers.
+/// If the transaction fails, each entry is tried alone. A failed request gets the error. A failed fact returns to the head of the queue and
+/// is retried; later facts wait, to keep their order. Numbered entries wait only for numbers.
 final class CommitQueue: @unchecked Sendable {
-  // Unchecked: the writer and `hasRefused` are touched on the store's thread only.
+  // Unchecked: the writer and `hasRefused` are touched on the writer thread only.
   typealias Entry = CommitEntry
   private struct State {
     var entries = Deque<Entry>()
-    /// Only says who drains the entries.
+    /// The right to drain `entries`, which one job has at a time.
     var drain = SerialDrain<Void>()
-    /// Who asks whether the thread answers.
+    /// Callbacks that prove that the thread runs.
     var pings: [@Sendable () -> Void] = []
-    /// Other processes may have committed something.
+    /// Whether to look for commits of other processes.
     var mustFollow = false
-    /// Why the disk took nothing when it was last tried; nil: it did.
-    var refusal: StoreError?
-    /// Why nothing more is written; nil: it is.
-    var end: StoreError?
-    /// When nothing is tried any more; nil: the store is open.
+    /// The error of the last write; `nil` if it succeeded.
+    var refusal: LedgerError?
+    /// The error of every later write; `nil` while the queue is open.
+    var end: LedgerError?
+    /// The time at which retries end; `nil` while the queue is open.
     var givesUp: ContinuousClock.Instant?
   }
 
   private static let changesPerCommit = 1024
   private static let retryDelayMicroseconds: UInt32 = 200_000
-  /// For how long facts are tried once the store is to be closed. Those that the disk takes not even then are lost, as by a crash.
+  /// How long facts are retried after `close` was called. Facts that the disk refuses until then are lost, as in a crash.
   static let lastPatience = Duration.seconds(5)
 
   private let writer: LedgerWriter
@@ -41,16 +41,16 @@ final class CommitQueue: @unchecked Sendable {
   private let fencedOff: @Sendable () -> Void
   private let state = Mutex(State())
   private let lastPatience: Duration
-  private let thread = WorkerPool(name: "ferry-store", threads: 1)
+  private let thread = ThreadPool(name: "ferry-store", threads: 1)
   private let lastWritten: Atomic<Int64>
-  /// Where this process takes part in the ledger.
+  /// This process's part in the ledger.
   private let place = Mutex<(epoch: Epoch?, part: Epoch?, highest: Int64)>((nil, nil, 0))
-  /// The disk has refused facts, and nothing was written since.
+  /// Whether the disk has refused facts and nothing was written since.
   private var hasRefused = false
   /// - Parameters:
-  ///   - wrote: is called behind each commit that other processes have to hear of: with events on the disk.
-  ///   - published: hears of each commit.
-  ///   - fencedOff: is called once where another process has taken over from this one.
+  ///   - wrote: called after each commit with durable events, so that other processes can be notified.
+  ///   - published: receives each commit.
+  ///   - fencedOff: called once if another process has taken over from this one.
   init(
     _ writer: LedgerWriter, lastPatience: Duration = CommitQueue.lastPatience,
     fencedOff: @escaping @Sendable () -> Void = {},
@@ -64,46 +64,46 @@ final class CommitQueue: @unchecked Sendable {
     notePlace()
   }
 
-  /// The number of the newest event, by this process or by another, as far as is known.
+  /// The number of the newest event of any process, as far as this process knows.
   var lastSequence: Int64 { lastWritten.load(ordering: .relaxed) }
   var epoch: Epoch? { place.withLock { $0.epoch } }
   var highestSequence: Int64 { place.withLock { max($0.highest, lastSequence) } }
-  /// Under which this process owns some of the shards; nil: it takes no part, or all are its own.
-  var part: Epoch? { place.withLock { $0.part } }
-  var refusal: StoreError? { state.withLock { $0.refusal } }
+  /// The epoch under which this process owns some of the shards; `nil` if it has not joined or owns all shards.
+  var ownerFilter: Epoch? { place.withLock { $0.part } }
+  var refusal: LedgerError? { state.withLock { $0.refusal } }
 
   func append(_ entry: Entry) {
-    let (end, mustSchedule) = state.withLock { state -> (StoreError?, Bool) in
+    let (end, mustSchedule) = state.withLock { state -> (LedgerError?, Bool) in
       guard state.end == nil else { return (state.end, false) }
       state.entries.append(entry)
-      return (nil, state.drain.claim())
+      return (nil, state.drain.beginDraining())
     }
-    // What comes after the end is found by the next process where it was found by this one.
-    if let end { entry.refuse(end) }
+    // A fact of a closed queue is not written. The next process finds it out from the same source as this one.
+    if let end { entry.fail(end) }
     if mustSchedule { thread.submit { self.drain() } }
   }
 
-  /// Calls `answer` on the store's thread: also while there is always more to write, or the disk takes nothing.
+  /// Calls `answer` on the writer thread, even while the queue is never empty or the disk refuses writes.
   func ping(_ answer: @escaping @Sendable () -> Void) { wake { $0.pings.append(answer) } }
 
-  /// Looks for what other processes have committed.
+  /// Looks for commits of other processes.
   func follow() { wake { $0.mustFollow = true } }
 
-  /// Leaves the thread something to do, unless it is at its end.
+  /// Changes the state and wakes the thread, unless the queue is closed.
   private func wake(_ leave: (inout State) -> Void) {
     let mustSchedule = state.withLock { state in
       leave(&state)
-      return state.end == nil && state.drain.claim()
+      return state.end == nil && state.drain.beginDraining()
     }
     if mustSchedule { thread.submit { self.drain() } }
   }
 
-  /// Writes what waits, then calls `done`. What comes later is not written.
+  /// Writes all pending entries, then calls `done`. Later entries are not written.
   func close(_ done: @escaping @Sendable () -> Void) {
-    // The thread may be busy with what the disk does not take.
+    // The thread may be busy with entries that the disk refuses.
     state.withLock { $0.givesUp = .now + lastPatience }
     thread.submit {
-      self.state.withLock { $0.end = $0.end ?? .unavailable("the store is closed") }
+      self.state.withLock { $0.end = $0.end ?? .unavailable("the ledger is closed") }
       self.drain()
       self.writer.finalize()
       self.thread.stop()
@@ -111,7 +111,7 @@ final class CommitQueue: @unchecked Sendable {
     }
   }
 
-  // MARK: On the store's thread
+  // MARK: On the writer thread
 
   private func drain() {
     while true {
@@ -119,7 +119,7 @@ final class CommitQueue: @unchecked Sendable {
         let batch = Array(state.entries.prefix(Self.changesPerCommit))
         state.entries.removeFirst(batch.count)
         defer { (state.pings, state.mustFollow) = ([], false) }
-        if batch.isEmpty, !state.mustFollow { _ = state.drain.end() }
+        if batch.isEmpty, !state.mustFollow { _ = state.drain.endDraining() }
         return (batch, state.pings, state.mustFollow)
       }
       for answer in pings { answer() }
@@ -133,7 +133,7 @@ final class CommitQueue: @unchecked Sendable {
   }
 
   private func lookAtOthers() {
-    // A disk that cannot be read says nothing; the next commit finds it out as well.
+    // A read error is ignored here: the next commit reports it.
     guard let feed = try? writer.follow() else { return }
     guard !writer.isFencedOff else { return giveUp([]) }
     lastWritten.store(writer.numbers.newest, ordering: .relaxed)
@@ -148,14 +148,14 @@ final class CommitQueue: @unchecked Sendable {
     place.withLock { $0 = (epoch, part, highest) }
   }
 
-  /// What is written is written behind all facts that waited.
+  /// Ends the state of refusal after a successful write. All waiting facts precede that write.
   private func recover() {
     guard hasRefused else { return }
     hasRefused = false
     state.withLock { $0.refusal = nil }
   }
 
-  /// Commits all of the batch, but for what depends on something that does not hold, or nothing; then tells the readers and the writers.
+  /// Commits the batch, except entries whose conditions fail, or nothing. Then notifies the writers and the readers.
   private func commit(_ batch: [Entry]) -> SQLiteFault? {
     let outcome: LedgerWriter.Outcome
     do {
@@ -173,14 +173,14 @@ final class CommitQueue: @unchecked Sendable {
     let elsewhere = outcome.numbered.map { $0.writer.write($0.change, after: $0.last) }
     lastWritten.store(writer.numbers.newest, ordering: .relaxed)
     notePlace()
-    // The writers first: who hears of an end on a stream and then asks for the task must find it ended.
+    // The writers first: a client that sees a task's end on a stream and then requests the task must find it ended.
     var rest = elsewhere[...]
     for (index, entry) in batch.enumerated() {
       let error = entry.isNumbered ? rest.popFirst()?.failure : outcome.refused[index]
       precondition(
         error == nil || !entry.isNumbered || !entry.isFact,
-        "another ledger refuses a fact: \(String(describing: error))")
-      entry.answer(error)
+        "another ledger refused a fact: \(String(describing: error))")
+      entry.complete(error)
     }
     if let gap = outcome.gap { published(gap) }
     let fragments = outcome.fragments(with: elsewhere)
@@ -189,26 +189,26 @@ final class CommitQueue: @unchecked Sendable {
     return nil
   }
 
-  /// Another process decides now. Who asked for something hears so; what has happened that process finds out by itself.
+  /// Fails all requests, because another process has taken over. That process finds out the facts by itself.
   private func giveUp(_ batch: [Entry]) {
     hasRefused = false
     let left = state.withLock { state in
       defer { (state.entries, state.end, state.refusal) = ([], .fencedOff, .fencedOff) }
       return state.end == nil ? Array(state.entries) : nil
     }
-    for entry in batch + (left ?? []) { entry.refuse(.fencedOff) }
-    // One that has left has been taken over from by nobody.
+    for entry in batch + (left ?? []) { entry.fail(.fencedOff) }
+    // A process that has left was not fenced off by another.
     if left != nil, !writer.hasLeft { fencedOff() }
   }
 
   private func commitOneByOne(_ batch: [Entry], _ fault: SQLiteFault) {
-    // None of them is at fault, and each alone would wait as long.
+    // The lock is held by another process, so each entry alone would wait as long.
     guard !fault.isBusy else { return wait(batch[...], fault) }
     for (index, entry) in batch.enumerated() {
       guard let fault = batch.count == 1 ? fault : commit([entry]) else { continue }
       guard !fault.isBusy else { return wait(batch[index...], fault) }
-      guard !entry.refuse(StoreError(fault)) else { continue }
-      guard fault.isPassing else { preconditionFailure("the database refuses a fact: \(fault.message)") }
+      guard !entry.fail(LedgerError(fault)) else { continue }
+      guard fault.isPassing else { preconditionFailure("the database refused a fact: \(fault.message)") }
       return wait(batch[index...], fault)
     }
     recover()
@@ -225,10 +225,10 @@ final class CommitQueue: @unchecked Sendable {
       if hasRefused { usleep(Self.retryDelayMicroseconds) }
       return
     }
-    for entry in dropped { entry.refuse(StoreError(fault)) }
+    for entry in dropped { entry.fail(LedgerError(fault)) }
   }
 
-  /// Puts facts back at the head of the queue and fails requests. Numbered entries are written at once, as long as numbers are reserved.
+  /// Puts facts back at the head of the queue and fails requests. Numbered entries are written at once while reserved numbers last.
   private func keep(_ entries: ArraySlice<Entry>, _ fault: SQLiteFault) {
     let others = state.withLock { state in
       defer { state.entries.removeAll(where: \.isNumbered) }
@@ -241,22 +241,22 @@ final class CommitQueue: @unchecked Sendable {
         hasNumbers = commit([entry]) == nil
         if hasNumbers { continue }
       }
-      if !entry.refuse(StoreError(fault)) { waiting.append(entry) }
+      if !entry.fail(LedgerError(fault)) { waiting.append(entry) }
     }
-    // Nobody but the one who tries again finds out that the others have come to their end.
+    // Without a waiting fact, no retry would notice that the other process has released its lock.
     if waiting.isEmpty, fault.isBusy, state.withLock({ $0.end == nil }) {
-      waiting = [.fact(StoreChange()) { _ in }]
+      waiting = [.fact(LedgerChange()) { _ in }]
     }
     let kept = waiting
     hasRefused = !kept.isEmpty
     state.withLock { state in
       state.entries.prepend(contentsOf: kept)
-      state.refusal = kept.isEmpty ? nil : StoreError(fault)
+      state.refusal = kept.isEmpty ? nil : LedgerError(fault)
     }
   }
 }
 
-extension StoreError {
+extension LedgerError {
   init(_ fault: SQLiteFault) {
     self = fault.isFull ? .full : .unavailable(fault.message)
   }

@@ -6,8 +6,8 @@ internal import Processes
 internal import Records
 
 extension Configuration {
-  /// The database's threads have the priority of all others. GRDB's own default is a nice value below zero, which the system refuses a
-  /// service without privileges; libdispatch then logs each refusal.
+  /// The database's threads run at default priority. GRDB's own default is a negative nice value, which the system refuses to a service
+  /// without privileges; libdispatch logs each refusal.
   static var ofStore: Configuration {
     var configuration = Configuration()
     configuration.qos = .default
@@ -15,48 +15,48 @@ extension Configuration {
   }
 }
 
-/// The file of a database: how it is opened, and who of several processes writes to it.
+/// The database's file: how it is opened, and which of several processes writes to it.
 ///
-/// SQLite lets one process write at a time, and those who wait ask again and again: one that commits in a loop keeps all others
-/// out. So whoever writes takes a turn first, which is handed over in order.
+/// SQLite allows one writer at a time, and other writers poll its lock. A process that commits in a loop would keep all others out.
+/// A writer therefore first takes a fair lock, which is granted in the order of the requests.
 struct DatabaseFile {
-  /// How long a writer waits for the others. A write takes milliseconds: who keeps it for longer is stuck, or stopped.
-  static let patience = Duration.seconds(5)
+  /// How long a writer waits for the fair lock. A write takes milliseconds, so a process that keeps the lock for longer is stuck or frozen.
+  static let lockTimeout = Duration.seconds(5)
 
-  /// Bytes of a page of a new database. Five tasks with a small body fill one; of 4 KiB two would fill three quarters.
+  /// The page size of a new database, in bytes. Five tasks with a small body fill a page; two would fill three quarters of 4 KiB.
   private static let pageSize = 8192
-  /// Bytes in the write-ahead log from which on they are moved into the database.
+  /// The size of the write-ahead log, in bytes, above which SQLite checkpoints it.
   private static let checkpointBytes = 16 << 20
 
   let path: String
-  private let patience: Duration
+  private let lockTimeout: Duration
   private let schema: Schema
-  /// Nil where its file cannot be had: SQLite's own lock still holds.
-  let turns: Turnstile?
-  /// Says to other versions which one this is.
-  private let presence: Presence?
+  /// The fair lock; `nil` if its file cannot be opened. SQLite's own lock still protects the database.
+  let writeLock: FairFileLock?
+  /// The lock that shows this program's version to programs of other versions.
+  private let presence: VersionLock?
 
-  init(path: String, patience: Duration = Self.patience, schema: Schema = .current) {
+  init(path: String, patience: Duration = Self.lockTimeout, schema: Schema = .current) {
     self.path = path
-    self.patience = patience
+    self.lockTimeout = patience
     self.schema = schema
-    turns = Turnstile(path: path + SQLiteLedger.turnSuffix)
-    presence = Presence(path: path + SQLiteLedger.turnSuffix, number: schema.newest)
+    writeLock = FairFileLock(path: path + SQLiteLedger.turnSuffix)
+    presence = VersionLock(path: path + SQLiteLedger.turnSuffix, number: schema.newest)
   }
 
-  /// Runs `body` in a turn.
+  /// Runs `body` with the fair lock.
   func write<T>(_ body: () throws -> T) throws -> T {
-    guard turns?.enter(patience: patience) ?? true else { throw OpeningError.kept }
-    defer { turns?.leave() }
+    guard writeLock?.lock(patience: lockTimeout) ?? true else { throw OpeningError.lockedByOther }
+    defer { writeLock?.unlock() }
     return try body()
   }
 
-  /// Opens the database, once nothing stands against that, and brings it up to date.
+  /// Opens the database and migrates it.
   /// - Parameters:
-  ///   - mayCreate: whether one may be made where there is none, or nothing in it.
-  ///   - mustKnowAll: whether one is refused of which a newer version has made more, though this one could live with that.
-  ///   - willWrite: is called before the first write that depends on the keys.
-  /// - Throws: `OpeningError`, and what `willWrite` throws.
+  ///   - mayCreate: whether a missing or empty database may be created.
+  ///   - mustKnowAll: whether to refuse a database with unknown migrations, even if this version could use it.
+  ///   - willWrite: called before the first write that depends on the keys.
+  /// - Throws: `OpeningError`, and the errors of `willWrite`.
   func open(
     _ box: SecretBox, mayCreate: Bool, mustKnowAll: Bool = false, willWrite: () throws -> Void
   ) throws -> DatabasePool {
@@ -66,7 +66,7 @@ struct DatabaseFile {
         try PrivateFiles.secure(database: path)
         let pool = try makePool()
         try prepare(pool, box, mayCreate: mayCreate, mustKnowAll, willWrite)
-        presence?.begin()
+        presence?.lock()
         return pool
       }
     } catch let error as DatabaseError {
@@ -74,7 +74,7 @@ struct DatabaseFile {
     }
   }
 
-  /// Bytes in it; 0 where there is no such file.
+  /// The file's size in bytes; 0 if there is no file.
   private var size: Int64 {
     var information = stat()
     return stat(path, &information) == 0 ? Int64(information.st_size) : 0
@@ -95,7 +95,7 @@ struct DatabaseFile {
           """)
     }
     let pool = try DatabasePool(path: path, configuration: configuration)
-    // GRDB has put NORMAL there when it turned WAL on: not each commit would be on the disk.
+    // GRDB sets NORMAL when it enables WAL, which would not sync each commit.
     try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
     return pool
   }
@@ -110,23 +110,23 @@ struct DatabaseFile {
       }
       let applied = try schema.verify(database, box, mustKnowAll: mustKnowAll)
       guard mayCreate || !applied.isEmpty else { throw OpeningError.missing }
-      // Whoever opens it, does so in a turn: nobody older can come in between.
-      guard presence?.hasOthers(below: schema.oldest) != true else { throw OpeningError.older }
+      // Each opener holds the fair lock, so no older program can open the database in between.
+      guard presence?.hasHolders(below: schema.oldest) != true else { throw OpeningError.older }
       try willWrite()
-      try schema.claim(database)
+      try schema.raiseMinimumVersion(database)
     }
     try schema.migrator(box).migrate(pool)
-    // Where there is no room for that now, there may be when the store is opened again.
-    try? pool.writeWithoutTransaction { try Overwritten.remove($0) }
+    // Without room for a vacuum now, the next opening tries again.
+    try? pool.writeWithoutTransaction { try PendingVacuum.remove($0) }
   }
 
-  /// Moves all that was written into the database's own file, as far as nobody reads, and closes it.
+  /// Checkpoints the write-ahead log, as far as no reader needs it, and closes the database.
   func close(_ pool: DatabasePool) {
     try? write {
       _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
       try? pool.close()
     }
-    presence?.end()
+    presence?.unlock()
   }
 }
 
@@ -134,7 +134,7 @@ extension OpeningError {
   init(_ error: DatabaseError) {
     switch error.resultCode {
     case .SQLITE_READONLY, .SQLITE_PERM: self = .readOnly
-    case .SQLITE_BUSY, .SQLITE_LOCKED: self = .kept
+    case .SQLITE_BUSY, .SQLITE_LOCKED: self = .lockedByOther
     default: self = .failed(error.message ?? "\(error.resultCode)")
     }
   }

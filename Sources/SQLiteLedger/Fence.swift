@@ -3,53 +3,53 @@ internal import GRDB
 internal import Ledger
 internal import TransferModel
 
-/// What this process may write: what it knows of who takes part and who owns what. A plain value: of a transaction that does not hold,
-/// nothing stays.
+/// The rights of this process to write, from the ownership table. A plain value, so that a transaction that is rolled back leaves no trace.
 struct Fence {
-  /// The one under which this process takes part; nil: it does not, and nobody keeps it from writing.
+  /// The epoch of this process; `nil` before it has joined, when it may write everything.
   private(set) var epoch: Epoch?
-  /// Its own.
+  /// The shards that this process owns.
   private(set) var shards = ShardSet()
-  /// It carries background tasks out: it writes what concerns them, of whatever shard.
+  /// Whether this process is the worker, which writes the rows of background tasks of all shards.
   private var isWorker = false
-  /// Nothing more may be written: another process has taken over from it, or it has left.
-  private(set) var isDown = false
-  /// It has left by itself.
+  /// Whether all later writes fail, because another process has taken over or this one has left.
+  private(set) var isClosed = false
+  /// Whether this process has left in order.
   private(set) var hasLeft = false
-  /// How often ownership had changed when it was last looked at.
+  /// The number of ownership changes at the last look.
   private var changes: Int64 = 0
 
-  /// Under which it owns some of the shards; nil: it takes no part, or all are its own.
-  var part: Epoch? { isWorker || shards == .all ? nil : epoch }
+  /// The epoch under which this process owns some of the shards; `nil` if it has not joined, owns all shards or is the worker.
+  var ownerFilter: Epoch? { isWorker || shards == .all ? nil : epoch }
 
-  /// Whether the process may write what is about that session.
+  /// Returns whether the process may write changes of the session.
   func admits(_ session: SessionID) -> Bool {
     epoch == nil || isWorker || shards.contains(session.shard)
   }
 
-  /// Learns of what others have changed. Inside the transaction: nobody can take over between this and the commit.
-  mutating func look(in database: Database) throws {
+  /// Reads the changes of other processes. Runs inside the transaction, so that no take-over can happen before the commit.
+  mutating func refresh(in database: Database) throws {
     guard let epoch else { return }
     let newest = try Int64.fetchOne(database.prepared(.epoch)) ?? 0
     guard newest != changes else { return }
     changes = newest
     if isWorker {
-      isDown = try OwnershipTable.worker(of: database) != epoch
+      isClosed = try OwnershipTable.worker(of: database) != epoch
       return
     }
     let table = try OwnershipTable(database)
     shards = table.shards(of: epoch)
-    isDown = table.processes[epoch] == nil
+    isClosed = table.processes[epoch] == nil
   }
 
-  /// - Returns: false where that cannot be done; then nothing is written.
+  /// Writes a change of ownership.
+  /// - Returns: `false` if the change is not allowed; then nothing is written.
   mutating func write(
     _ change: OwnershipChange, in database: Database, _ statements: WriteStatements
   ) throws -> Bool {
     let newest = 1 + (try Int64.fetchOne(database.prepared(.epoch)) ?? 0)
     switch change {
-    case .enters(let address):
-      assert(epoch == nil, "a process begins once")
+    case .joins(let address):
+      assert(epoch == nil, "a process joins only once")
       epoch = newest
       try statements.processes.enter.run(.integer(newest), .string(address))
     case .takesOver(let gone):
@@ -68,9 +68,9 @@ struct Fence {
     case .leaves:
       guard let epoch else { return false }
       try statements.processes.leave.run(.integer(epoch))
-      (isDown, hasLeft) = (true, true)
-    case .takesWork:
-      assert(epoch == nil || isWorker, "a process is a service or a worker")
+      (isClosed, hasLeft) = (true, true)
+    case .becomesWorker:
+      assert(epoch == nil || isWorker, "a service must not become the worker")
       (epoch, isWorker) = (newest, true)
       try statements.processes.takeWork.run(.integer(1), .integer(newest))
     }

@@ -5,26 +5,26 @@ internal import Processes
 internal import Records
 internal import TransferModel
 
-/// Writes changes into the database, and finds out what other processes have written. On the store's thread.
+/// A writer of changes and reader of other processes' commits, on the writer thread.
 final class LedgerWriter: @unchecked Sendable {
-  // Unchecked: touched on the store's thread only.
-  /// Another process has taken over from this one.
+  // Unchecked: touched on the writer thread only.
+  /// The error if another process has taken over from this one.
   struct FencedOff: Error {}
 
   /// The outcome of a batch of entries.
   struct Outcome {
-    /// Why some of them were not written, by their places.
-    var refused: [Int: StoreError] = [:]
-    /// Earlier commits of other processes.
+    /// The error of each refused entry, by its index in the batch.
+    var refused: [Int: LedgerError] = [:]
+    /// Commits of other processes before this batch.
     var gap: Feed?
     var fragments: [JournalFragment] = []
     /// Changes for other ledgers, in order.
     var numbered: [Numbered] = []
     var hasDurableEvents = false
 
-    /// All events in the order of their numbers.
+    /// Returns all events in the order of their numbers.
     /// - Parameter others: the results of `numbered`.
-    func fragments(with others: [Result<[JournalFragment], StoreError>]) -> [JournalFragment] {
+    func fragments(with others: [Result<[JournalFragment], LedgerError>]) -> [JournalFragment] {
       guard !others.isEmpty else { return fragments }
       var (all, taken): ([JournalFragment], Int) = ([], 0)
       for (numbered, others) in zip(numbered, others) {
@@ -36,37 +36,37 @@ final class LedgerWriter: @unchecked Sendable {
     }
   }
   struct Numbered {
-    let change: StoreChange
+    let change: LedgerChange
     let writer: any NumberedWriter
     /// The last event number before the change.
     let last: Int64
-    /// How many of the outcome's fragments precede the change.
+    /// The number of the outcome's fragments that precede the change.
     let fragmentsBefore: Int
   }
 
   private let disk: DatabasePool
-  private let turns: Turnstile?
+  private let turns: FairFileLock?
   private let patience: Duration
   private let journal: StrictReader
   private let box: SecretBox
-  /// Whether somebody hears what others commit.
-  private let isHeard: Bool
+  /// Whether commits of other processes are published.
+  private let publishesRemoteCommits: Bool
   private var diskWriter: ChangeWriter?
   private(set) var numbers: EventNumbers
   private var fence = Fence()
-  /// What the disk's database was when it was last looked at: it differs once another process has written.
+  /// SQLite's data version at the last look. It differs after another process has written.
   private var version: Int64?
-  /// Whose the sessions are: their events are read by tenant.
+  /// The tenants of the sessions. Events are read by tenant.
   private var tenants: [SessionID: Tenant]
 
   /// - Parameters:
-  ///   - turns: who else writes to the disk's database takes turns at it.
-  ///   - patience: how long a turn is waited for.
+  ///   - turns: the fair lock that all writers of the database use.
+  ///   - patience: how long to wait for the fair lock.
   init(
-    disk: DatabasePool, turns: Turnstile?, patience: Duration, box: SecretBox, unreadable: UnreadableRows,
+    disk: DatabasePool, turns: FairFileLock?, patience: Duration, box: SecretBox, unreadable: UnreadableRows,
     numbers: EventNumbers, tenants: [SessionID: Tenant], isHeard: Bool
   ) throws {
-    self.isHeard = isHeard
+    self.publishesRemoteCommits = isHeard
     self.disk = disk
     self.turns = turns
     self.patience = patience
@@ -76,10 +76,10 @@ final class LedgerWriter: @unchecked Sendable {
     self.tenants = tenants
   }
 
-  var isFencedOff: Bool { fence.isDown }
+  var isFencedOff: Bool { fence.isClosed }
   var hasLeft: Bool { fence.hasLeft }
   var epoch: Epoch? { fence.epoch }
-  var part: Epoch? { fence.part }
+  var part: Epoch? { fence.ownerFilter }
 
   func finalize() {
     diskWriter?.finalize()
@@ -88,8 +88,8 @@ final class LedgerWriter: @unchecked Sendable {
 
   // MARK: Writing
 
-  /// What one transaction comes to, before it is committed.
-  private struct Draft {
+  /// The result of one transaction, before its commit.
+  private struct PendingTransaction {
     var sequence: Int64
     var outcome = Outcome()
     var reserved: Int64?
@@ -98,19 +98,19 @@ final class LedgerWriter: @unchecked Sendable {
 
   /// Writes the durable changes in one transaction, and numbers the events of the others.
   func write(_ entries: [CommitEntry]) throws -> Outcome {
-    var draft: Draft
+    var draft: PendingTransaction
     if try needsDisk(entries) {
       let known = (numbers, version)
       do { draft = try inTurn { try writeDisk(entries) } } catch {
-        // What others have written was read in vain: nobody was told of it.
+        // The events of other processes that the transaction read were not published, so they are read again.
         (numbers, version) = known
         throw error
       }
     } else {
-      draft = Draft(sequence: numbers.last, fence: fence)
+      draft = PendingTransaction(sequence: numbers.last, fence: fence)
       for (index, entry) in entries.enumerated() { try add(entry, at: index, to: &draft, nil) }
     }
-    if let reserved = draft.reserved { numbers.hold(reserved: reserved) }
+    if let reserved = draft.reserved { numbers.setReservation(reserved: reserved) }
     fence = draft.fence
     numbers.advance(to: draft.sequence)
     for (index, entry) in entries.enumerated() where draft.outcome.refused[index] == nil {
@@ -119,8 +119,8 @@ final class LedgerWriter: @unchecked Sendable {
     return draft.outcome
   }
 
-  /// Whether a transaction is needed. Progress and numbered entries need none, unless numbers must be reserved. An empty change needs
-  /// one: it tests the disk.
+  /// Returns whether a transaction is needed. Progress and numbered entries need none, unless numbers must be reserved. An empty change
+  /// needs a transaction, because it tests the disk.
   private func needsDisk(_ entries: [CommitEntry]) throws -> Bool {
     var count = 0
     for entry in entries {
@@ -131,11 +131,11 @@ final class LedgerWriter: @unchecked Sendable {
     return try isBehind() || numbers.reservation(for: numbers.last + Int64(count)) != nil
   }
 
-  private func writeDisk(_ entries: [CommitEntry]) throws -> Draft {
+  private func writeDisk(_ entries: [CommitEntry]) throws -> PendingTransaction {
     try transact { [self] database, writer in
       let gap = try catchUp(database)
-      if fence.isDown { throw FencedOff() }
-      var draft = Draft(sequence: numbers.last, fence: fence)
+      if fence.isClosed { throw FencedOff() }
+      var draft = PendingTransaction(sequence: numbers.last, fence: fence)
       draft.outcome.gap = gap
       for (index, entry) in entries.enumerated() {
         try add(entry, at: index, to: &draft, (database, writer))
@@ -150,9 +150,9 @@ final class LedgerWriter: @unchecked Sendable {
     }
   }
 
-  /// - Parameter disk: nil if nothing is for the disk.
+  /// - Parameter disk: the open transaction; `nil` if no entry changes the database.
   private func add(
-    _ entry: CommitEntry, at index: Int, to draft: inout Draft,
+    _ entry: CommitEntry, at index: Int, to draft: inout PendingTransaction,
     _ disk: (database: Database, writer: ChangeWriter)?
   ) throws {
     switch entry {
@@ -171,14 +171,15 @@ final class LedgerWriter: @unchecked Sendable {
     }
   }
 
-  /// - Returns: why the change was not written.
+  /// Writes one change.
+  /// - Returns: the reason if the change was not written.
   private func write(
-    _ change: StoreChange, to draft: inout Draft, _ database: Database, _ writer: ChangeWriter
-  ) throws -> StoreError? {
+    _ change: LedgerChange, to draft: inout PendingTransaction, _ database: Database, _ writer: ChangeWriter
+  ) throws -> LedgerError? {
     if !change.isProgressOnly {
       if let session = change.owner, !draft.fence.admits(session) { return .notOwner }
       if let unmet = try change.conditions.first(where: { try !$0.holds(in: database, box) }) {
-        return .unmet(unmet)
+        return .conditionFailed(unmet)
       }
     }
     if let ownership = change.ownership,
@@ -195,7 +196,7 @@ final class LedgerWriter: @unchecked Sendable {
     return nil
   }
 
-  /// Sessions may have been another process's.
+  /// Looks up the tenants of unknown sessions, which other processes may have created.
   private func findTenants(of events: [TransferEvent], in database: Database) throws {
     var last: SessionID?
     for event in events where event.sessionID != last {
@@ -205,14 +206,14 @@ final class LedgerWriter: @unchecked Sendable {
     }
   }
 
-  private func render(_ change: StoreChange, _ sequence: inout Int64) -> [JournalFragment] {
+  private func render(_ change: LedgerChange, _ sequence: inout Int64) -> [JournalFragment] {
     for session in change.sessions { tenants[session.id] = session.tenant }
     return JournalFragment.render(change.events, tenants, &sequence)
   }
 
-  // MARK: What others have written
+  // MARK: Commits of other processes
 
-  /// Looks for what other processes have committed.
+  /// Reads the commits of other processes.
   func follow() throws -> [Feed] {
     try onDisk { [self] database, _ in [try catchUp(database)].compactMap { $0 } }
   }
@@ -225,31 +226,31 @@ final class LedgerWriter: @unchecked Sendable {
     try Int64.fetchOne(database.prepared(.dataVersion))
   }
 
-  /// Learns of the numbers that others have given out, and of the events.
+  /// Reads the numbers and the events of other processes.
   private func catchUp(_ database: Database) throws -> Feed? {
     let current = try Self.version(of: database)
     guard current != version else { return nil }
     let known = numbers.newest
     let written = try EventNumbers.written(database)
-    try fence.look(in: database)
+    try fence.refresh(in: database)
     var rows: [JournalFragment] = []
-    if written.journal > known, isHeard {
+    if written.journal > known, publishesRemoteCommits {
       rows = try journal.all(database, .fragmentsAfter, [known, Feed.gapLimit + 1]) {
         row throws(UnreadableRow) in try JournalFragment(row)
       }
     }
     numbers.catchUp(journal: written.journal, reserved: written.reserved)
     version = current
-    guard written.journal > known, isHeard else { return nil }
-    return rows.count > Feed.gapLimit ? .leap(after: known) : .committed(rows)
+    guard written.journal > known, publishesRemoteCommits else { return nil }
+    return rows.count > Feed.gapLimit ? .gap(after: known) : .committed(rows)
   }
 
   // MARK: Transactions
 
   private func inTurn<T>(_ body: () throws -> T) throws -> T {
     guard let turns else { return try body() }
-    guard turns.enter(patience: patience) else { throw SQLiteFault.kept }
-    defer { turns.leave() }
+    guard turns.lock(patience: patience) else { throw SQLiteFault.locked }
+    defer { turns.unlock() }
     return try body()
   }
 
@@ -280,6 +281,6 @@ final class LedgerWriter: @unchecked Sendable {
 }
 
 extension CommitEntry {
-  /// Event numbers that another ledger needs.
+  /// The event numbers that another ledger needs.
   fileprivate var numbersElsewhere: Int { isNumbered ? change.numberCount : 0 }
 }

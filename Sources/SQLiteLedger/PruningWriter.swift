@@ -2,10 +2,10 @@ internal import Ledger
 internal import Records
 internal import TransferModel
 
-/// Takes rows away. On the store's thread, inside its transaction.
+/// A writer that deletes expired rows, on the writer thread and inside its transaction.
 struct PruningWriter {
   let statements: WriteStatements
-  let names: RowNames
+  let names: BlindIndex
 
   func write(_ pruning: Pruning) throws {
     for id in pruning.tasks { try statements.tasks.prune.run(.id(id)) }

@@ -3,11 +3,11 @@ internal import GRDB
 package import Ledger
 package import TransferModel
 
-/// The journal: what was told, in its order.
+/// The journal of events.
 extension SQLiteLedger {
   package func journal(
     _ scope: EventScope, after sequence: Int64, maximumBytes: Int
-  ) async throws(StoreError) -> JournalPage {
+  ) async throws(LedgerError) -> JournalPage {
     let reader = readers.reader(of: .journal)
     return try await readers.read { database in
       try Self.page(of: database, reader, scope, after: sequence, maximumBytes: maximumBytes)
@@ -23,7 +23,7 @@ extension SQLiteLedger {
     let known = try Self.oldest(database, scope)
     var page = JournalPage(
       fragments: [], coveredSequence: sequence, isLast: false, pruned: pruned, oldest: known ?? .max)
-    // A fragment may begin before `sequence` and end after it: at most one, the last that begins before.
+    // At most one fragment begins before `sequence` and ends after it: the last that begins before.
     let start = try Int64.fetchOne(
       database.prepared(before), arguments: ["after": sequence, "scope": argument])
     let statement = try database.prepared(fragments)
@@ -65,7 +65,7 @@ extension SQLiteLedger {
     }
   }
 
-  /// The first sequence number of a tenant's events where those are asked for, else of all; nil where there is none.
+  /// Returns the first sequence number in the scope if that is a tenant's, else of all events; `nil` if there are none.
   private static func oldest(_ database: Database, _ scope: EventScope) throws -> Int64? {
     guard case .tenant(let tenant) = scope else {
       return try Int64.fetchOne(database.prepared(.oldestFragment))
@@ -75,7 +75,7 @@ extension SQLiteLedger {
 }
 
 extension PrunedEvents {
-  /// How much is gone of the journal's beginning, and what of that was the tenant's where its events are asked for.
+  /// Returns how much of the journal was pruned; for a tenant's scope, how much of that tenant's events.
   fileprivate static func read(_ database: Database, of scope: EventScope) throws -> PrunedEvents {
     var pruned = try read(database)
     if case .tenant(let tenant) = scope {
@@ -86,7 +86,7 @@ extension PrunedEvents {
     return pruned
   }
 
-  /// How much of the journal's beginning is gone.
+  /// Returns how much of the journal was pruned.
   fileprivate static func read(_ database: Database) throws -> PrunedEvents {
     guard let row = try Row.fetchOne(database.prepared(.pruned)) else { return .none }
     return PrunedEvents(through: row[.through], time: Timestamp(microseconds: row[.time]))
@@ -94,7 +94,7 @@ extension PrunedEvents {
 }
 
 extension EventNumbers {
-  /// What the disk knows: the highest number that an event has or had, and the last that is reserved.
+  /// Returns the highest number that an event has or had, and the last reserved number.
   static func written(_ database: Database) throws -> (journal: Int64, reserved: Int64) {
     let journal = try Int64.fetchOne(database.prepared(.lastSequence)) ?? 0
     return (

@@ -3,22 +3,22 @@ internal import GRDB
 package import Ledger
 package import TransferModel
 
-/// The messages to webhooks.
+/// The deliveries to webhooks.
 extension SQLiteLedger {
-  package func hasPendingDelivery(_ task: TaskID) async throws(StoreError) -> Bool {
+  package func hasPendingDelivery(_ task: TaskID) async throws(LedgerError) -> Bool {
     try await readers.read { database in
       try Bool.fetchOne(database.prepared(.hasPendingDelivery), arguments: [Data(task.bytes)])
     } ?? false
   }
 
-  package func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery] {
+  package func dueDeliveries(at time: Timestamp, limit: Int) async throws(LedgerError) -> [WebhookDelivery] {
     let queries = [
       (Query.dueDeliveries, time),
-      // That a clock was put right by a little is nothing to go by.
+      // A small correction of the clock does not make a delivery due.
       (.triedDeliveries, time.adding(seconds: 60)),
     ]
     let reader = readers.reader(of: .delivery)
-    let owner = queue.part
+    let owner = queue.ownerFilter
     return try await readers.read { database in
       var due: [WebhookDelivery] = []
       for (query, time) in queries where due.count < limit {
@@ -30,7 +30,7 @@ extension SQLiteLedger {
     }
   }
 
-  package func pendingBackgroundDeliveries() async throws(StoreError) -> [PendingDelivery] {
+  package func pendingBackgroundDeliveries() async throws(LedgerError) -> [PendingDelivery] {
     let reader = readers.reader(of: .delivery)
     return try await readers.read { database in
       try reader.all(database, .pendingBackgroundDeliveries) { row throws(UnreadableRow) in
@@ -40,10 +40,10 @@ extension SQLiteLedger {
     }
   }
 
-  package func nextDeliveryTime() async throws(StoreError) -> Timestamp? {
-    // They are never due.
+  package func nextDeliveryTime() async throws(LedgerError) -> Timestamp? {
+    // Unreadable deliveries are never due.
     let unreadable = Set(readers.unreadable.rows(of: .delivery).map(\.id))
-    let owner = queue.part
+    let owner = queue.ownerFilter
     return try await readers.read { database in
       let rows = try Row.fetchCursor(database.prepared(.pendingTimes), arguments: [owner])
       while let row = try rows.next() {

@@ -4,17 +4,17 @@ package import Ledger
 internal import Records
 package import TransferModel
 
-/// How the service and the process that carries background tasks out talk: rows that one writes and the other takes.
+/// The queues between the service and the worker.
 extension SQLiteLedger {
-  /// Commands that were not taken yet and come after `number`.
+  /// Returns commands that the worker has not consumed yet, with numbers above `number`.
   package func commands(
     after number: Int64, limit: Int
-  ) async throws(StoreError) -> [Queued<StoredCommand>] {
+  ) async throws(LedgerError) -> [QueueRow<StoredCommand>] {
     try await readers.read { [box = readers.box] database in
       try Row.fetchAll(
         database.prepared(.commands), arguments: [number, limit]
       ).map { row in
-        Queued(
+        QueueRow(
           number: row[.number],
           content: StoredCommand(
             session: SessionID(bytes: row.bytes(.session)) ?? .shared,
@@ -23,22 +23,23 @@ extension SQLiteLedger {
     }
   }
 
-  /// What was told and not taken yet, and comes after `number`.
-  package func news(after number: Int64, limit: Int) async throws(StoreError) -> [Queued<String>] {
+  /// Returns the worker's reports that are not consumed yet, with numbers above `number`.
+  package func workerReports(after number: Int64, limit: Int) async throws(LedgerError) -> [QueueRow<String>]
+  {
     try await readers.read { [box = readers.box] database in
       try Row.fetchAll(
         database.prepared(.news), arguments: [number, limit]
-      ).map { row in Queued(number: row[.number], content: box.open(row[.sealed]) ?? "") }
+      ).map { row in QueueRow(number: row[.number], content: box.open(row[.sealed]) ?? "") }
     }
   }
 
-  /// The number of the last that was told and not taken yet; nil where there is none.
-  package func lastNews() async throws(StoreError) -> Int64? {
+  /// Returns the number of the worker's last report that is not consumed yet; `nil` if there is none.
+  package func lastWorkerReport() async throws(LedgerError) -> Int64? {
     try await readers.read { try Int64.fetchOne($0.prepared(.lastNews)) }
   }
 
-  /// Of the tasks that are being carried out there, those that come after `task`.
-  package func work(after task: TaskID?, limit: Int) async throws(StoreError) -> [StoredWork] {
+  /// Returns the work rows of the tasks after `task`.
+  package func work(after task: TaskID?, limit: Int) async throws(LedgerError) -> [StoredWork] {
     let reader = readers.reader(of: .work)
     return try await readers.read { database in
       try reader.all(
@@ -50,8 +51,8 @@ extension SQLiteLedger {
     StoredWork(task: try row.id(.task), session: try row.id(.session), document: try row.secret(.work))
   }
 
-  /// The tasks that are being carried out there.
-  package func work() async throws(StoreError) -> [StoredWork] {
+  /// Returns all work rows.
+  package func work() async throws(LedgerError) -> [StoredWork] {
     try await work(after: nil, limit: .max)
   }
 }

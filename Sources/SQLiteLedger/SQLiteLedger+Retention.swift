@@ -5,19 +5,19 @@ package import TransferModel
 
 /// Expired records.
 extension SQLiteLedger: RetentionRecords {
-  package func retained(in place: RetainedPlace) -> any RetentionRecords {
-    assert(place == .durable, "the records in memory are another ledger's")
+  package func retentionRecords(in place: StorageTier) -> any RetentionRecords {
+    assert(place == .durable, "this ledger has no records in memory")
     return self
   }
 
   package func finishedTasks(
     _ query: FinishedTaskQuery, limit: Int
-  ) async throws(StoreError) -> [FinishedTask] {
+  ) async throws(LedgerError) -> [FinishedTask] {
     let (sql, argument) = Self.query(of: query)
     let reader = readers.reader(of: .task)
     return try await readers.read { database in
       try reader.all(database, sql, [argument], limit: limit) { row throws(UnreadableRow) in
-        // What cannot be read stays for whoever mends it.
+        // An unreadable task never expires, so that an operator can repair it.
         try TransferTask.checkIntact(row)
         return try FinishedTask(row)
       }
@@ -32,33 +32,33 @@ extension SQLiteLedger: RetentionRecords {
     }
   }
 
-  package func keptBytes() async throws(StoreError) -> Int64 {
+  package func keptBytes() async throws(LedgerError) -> Int64 {
     try await readers.read { database in try Int64.fetchOne(database.prepared(.keptBytes)) ?? 0 }
   }
 
-  package func oldestEvents(limit: Int) async throws(StoreError) -> [AgedEvents] {
+  package func oldestEvents(limit: Int) async throws(LedgerError) -> [JournalRowAge] {
     try await readers.read { database in
-      try Row.fetchAll(database.prepared(.oldestEvents), arguments: [limit]).map { AgedEvents(row: $0) }
+      try Row.fetchAll(database.prepared(.oldestEvents), arguments: [limit]).map { JournalRowAge(row: $0) }
     }
   }
 
   package func staleRecords(
-    _ ages: StaleRecords.Ages, limit: Int
-  ) async throws(StoreError) -> StaleRecords {
+    _ ages: ExpiredRecords.Cutoffs, limit: Int
+  ) async throws(LedgerError) -> ExpiredRecords {
     let replies = readers.reader(of: .idempotency)
     return try await readers.read { database in
-      var stale = StaleRecords()
+      var stale = ExpiredRecords()
       stale.deliveries = try Data.fetchAll(
         database.prepared(.staleDeliveries), arguments: [ages.deliveries.microseconds, limit]
       ).compactMap { DeliveryID(bytes: Array($0)) }
-      // Ids grow with time, and so do the rows.
+      // The ids of decisions grow with time, so they stand for the times.
       stale.decisions = try Data.fetchAll(
         database.prepared(.staleDecisions),
         arguments: [Data(DecisionID(at: ages.decisions, random: (0, 0)).bytes), limit]
       ).compactMap { DecisionID(bytes: Array($0)) }
       stale.replies = try replies.all(database, .staleReplies, [ages.replies.microseconds, limit]) {
         row throws(UnreadableRow) in
-        StaleRecords.Reply(
+        ExpiredRecords.Reply(
           key: IdempotencyKey(tenant: try row.tenant(), text: try row.text(.replyKey)),
           createdAt: try row.time(.created))
       }
@@ -67,7 +67,7 @@ extension SQLiteLedger: RetentionRecords {
   }
 }
 
-extension AgedEvents {
+extension JournalRowAge {
   fileprivate init(row: Row) {
     self.init(last: row[.last], time: Timestamp(microseconds: row[.time]), isHeld: row["held"])
   }

@@ -3,9 +3,9 @@ internal import GRDB
 package import Ledger
 package import TransferModel
 
-/// Tasks, their decisions, and what they keep.
+/// Tasks with their decisions, small bodies and metrics.
 extension SQLiteLedger {
-  package func task(_ id: TaskID) async throws(StoreError) -> TransferTask? {
+  package func task(_ id: TaskID) async throws(LedgerError) -> TransferTask? {
     let reader = readers.reader(of: .task)
     return try await readers.read { database in
       try reader.one(database, .task, [Data(id.bytes)]) {
@@ -14,7 +14,7 @@ extension SQLiteLedger {
     }
   }
 
-  package func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask] {
+  package func tasks(_ query: TaskQuery) async throws(LedgerError) -> [TransferTask] {
     let reader = readers.reader(of: .task)
     return try await readers.read { database in
       try reader.all(
@@ -27,7 +27,7 @@ extension SQLiteLedger {
     }
   }
 
-  package func unfinishedTasks(after last: TransferTask?, limit: Int) async throws(StoreError)
+  package func unfinishedTasks(after last: TransferTask?, limit: Int) async throws(LedgerError)
     -> [TransferTask]
   {
     let reader = readers.reader(of: .task)
@@ -39,7 +39,7 @@ extension SQLiteLedger {
     }
   }
 
-  package func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {
+  package func smallBody(of id: TaskID) async throws(LedgerError) -> [UInt8]? {
     let reader = readers.reader(of: .task)
     let body: [UInt8]?? = try await readers.read { database in
       try reader.one(database, .smallBody, [Data(id.bytes)]) {
@@ -49,7 +49,7 @@ extension SQLiteLedger {
     return body ?? nil
   }
 
-  package func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]? {
+  package func metrics(of id: TaskID) async throws(LedgerError) -> [UInt8]? {
     let reader = readers.reader(of: .task)
     let metrics: [UInt8]?? = try await readers.read { database in
       try reader.one(database, .metrics, [Data(id.bytes)]) {
@@ -59,7 +59,7 @@ extension SQLiteLedger {
     return metrics ?? nil
   }
 
-  package func decision(_ id: DecisionID) async throws(StoreError) -> Decision? {
+  package func decision(_ id: DecisionID) async throws(LedgerError) -> Decision? {
     let reader = readers.reader(of: .decision)
     return try await readers.read { database in
       try reader.one(database, .decision, [Data(id.bytes)]) {
@@ -70,7 +70,7 @@ extension SQLiteLedger {
 
   package func decisions(
     of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
-  ) async throws(StoreError) -> [Decision] {
+  ) async throws(LedgerError) -> [Decision] {
     let reader = readers.reader(of: .decision)
     return try await readers.read { database in
       try reader.all(
@@ -80,26 +80,26 @@ extension SQLiteLedger {
     }
   }
 
-  package func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID] {
+  package func bodyFiles(of session: SessionID) async throws(LedgerError) -> [TaskID] {
     try await readers.read { database in
       try Data.fetchAll(database.prepared(.bodyFilesOfSession), arguments: [Data(session.bytes)])
         .compactMap { TaskID(bytes: Array($0)) }
     }
   }
 
-  package func hasTasks(_ session: SessionID) async throws(StoreError) -> Bool {
+  package func hasTasks(_ session: SessionID) async throws(LedgerError) -> Bool {
     try await readers.read { database in
       try Bool.fetchOne(database.prepared(.hasTasks), arguments: [Data(session.bytes)]) ?? false
     }
   }
 
-  package func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool {
+  package func hasBodyFile(_ id: TaskID) async throws(LedgerError) -> Bool {
     try await readers.read { database in
       try Bool.fetchOne(database.prepared(.hasBodyFile), arguments: [Data(id.bytes)])
     } ?? false
   }
 
-  package func bodyFiles(among ids: [TaskID]) async throws(StoreError) -> Set<TaskID> {
+  package func bodyFiles(among ids: [TaskID]) async throws(LedgerError) -> Set<TaskID> {
     try await readers.read { database in
       let statement = try database.prepared(.hasBodyFile)
       let found = try ids.filter { try Bool.fetchOne(statement, arguments: [Data($0.bytes)]) ?? false }
@@ -107,8 +107,8 @@ extension SQLiteLedger {
     }
   }
 
-  /// These tasks, as far as they are there.
-  package func tasks(_ ids: [TaskID]) async throws(StoreError) -> [TransferTask] {
+  /// Returns those of the tasks that exist.
+  package func tasks(_ ids: [TaskID]) async throws(LedgerError) -> [TransferTask] {
     let reader = readers.reader(of: .task)
     return try await readers.read { database in
       try ids.flatMap { id in

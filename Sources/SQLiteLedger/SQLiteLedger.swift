@@ -5,17 +5,17 @@ package import Records
 internal import Synchronization
 internal import TransferModel
 
-/// The embedded store: one SQLite database in WAL mode, every commit on disk (synchronous FULL).
+/// The durable ledger: one SQLite database in WAL mode, with every commit synced to disk (`synchronous = FULL`).
 ///
-/// Writes from everywhere gather in a queue; a thread of its own takes all that wait and commits them as one
-/// transaction, so that many requests share one fsync. Readers have connections of their own and never wait for it.
+/// Changes gather in a queue. A thread commits all waiting changes as one transaction, so that many requests share one fsync. Readers have
+/// their own connections and never wait for the writer.
 package final class SQLiteLedger: Ledger {
-  /// Behind the database's path: the file by which writers take turns.
+  /// The path of the writers' fair lock is the database's path with this suffix.
   package static let turnSuffix = "-turn"
   private let file: DatabaseFile
-  let readers: StoreReaders
+  let readers: LedgerReaders
   let queue: CommitQueue
-  /// Who owned what when it was read last, and how often that had changed. Whoever hears a bell asks for it.
+  /// The ownership table as last read, with its number of changes. It saves a read whenever a process is woken.
   private struct Ownership {
     let changes: Int64
     let table: OwnershipTable
@@ -23,16 +23,16 @@ package final class SQLiteLedger: Ledger {
   private let lastOwnership = Mutex<Ownership?>(nil)
   package let unreadable: UnreadableRows
 
-  /// Opens the database at `path`, or makes it.
+  /// Opens the database at `path`, or creates it.
   /// - Parameters:
   ///   - box: seals the documents and the secrets.
-  ///   - unreadable: hears of each row that cannot be read.
-  ///   - mayCreate: whether one may be made where there is none, or nothing in it.
-  ///   - willWrite: is called once nothing stands against the database, and before anything in it depends on the keys.
-  ///   - fencedOff: is called once where another process has taken over from this one.
-  ///   - wrote: is called behind each commit that other processes have to hear of.
-  ///   - published: hears of each commit, in order, once its writers have heard of it; and of those of other processes. nil: nobody does.
-  /// - Throws: `OpeningError`, and what `willWrite` throws.
+  ///   - unreadable: records each row that cannot be read.
+  ///   - mayCreate: whether a missing or empty database may be created.
+  ///   - willWrite: called when all checks of the database have passed, before the first write that depends on the keys.
+  ///   - fencedOff: called once if another process has taken over from this one.
+  ///   - wrote: called after each commit with durable events, so that other processes can be notified.
+  ///   - published: receives each commit of any process, in order, after the callbacks of its changes. `nil`: commits are not published.
+  /// - Throws: `OpeningError`, and the errors of `willWrite`.
   package convenience init(
     path: String, box: SecretBox, unreadable: UnreadableRows = UnreadableRows(), mayCreate: Bool = true,
     willWrite: () throws -> Void = {}, fencedOff: @escaping @Sendable () -> Void = {},
@@ -62,9 +62,10 @@ package final class SQLiteLedger: Ledger {
         )
       }
       let writer = try LedgerWriter(
-        disk: disk, turns: file.turns, patience: DatabaseFile.patience, box: naming, unreadable: unreadable,
+        disk: disk, turns: file.writeLock, patience: DatabaseFile.lockTimeout, box: naming,
+        unreadable: unreadable,
         numbers: numbers, tenants: tenants, isHeard: published != nil)
-      readers = StoreReaders(disk: disk, box: naming, unreadable: unreadable)
+      readers = LedgerReaders(disk: disk, box: naming, unreadable: unreadable)
       queue = CommitQueue(writer, fencedOff: fencedOff, wrote: wrote, published: published ?? { _ in })
     } catch let error as DatabaseError {
       throw OpeningError(error)
@@ -73,10 +74,10 @@ package final class SQLiteLedger: Ledger {
 
   package func append(_ entry: CommitEntry) { queue.append(entry) }
 
-  package func follow() { queue.follow() }
+  package func publishRemoteCommits() { queue.follow() }
 
   package var epoch: Epoch? { queue.epoch }
-  package func ownership() async throws(StoreError) -> OwnershipTable {
+  package func ownership() async throws(LedgerError) -> OwnershipTable {
     try await readers.read { [self] database in
       let changes = try Int64.fetchOne(database.prepared(.epoch)) ?? 0
       if let last = lastOwnership.withLock({ $0 }), last.changes == changes { return last.table }
@@ -86,11 +87,10 @@ package final class SQLiteLedger: Ledger {
     }
   }
 
-  package var refusal: StoreError? { queue.refusal }
+  package var refusal: LedgerError? { queue.refusal }
   package var lastSequence: Int64 { queue.lastSequence }
   package var highestSequence: Int64 { queue.highestSequence }
 
-  /// Calls `answer` from the thread that writes, between two commits.
   package func ping(_ answer: @escaping @Sendable () -> Void) { queue.ping(answer) }
 
   package func close() async {

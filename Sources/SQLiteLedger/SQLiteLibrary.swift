@@ -1,6 +1,6 @@
 internal import GRDBSQLite
 
-/// The SQLite that was loaded, which need not be the one that Ferry was built with.
+/// The SQLite library that was loaded. It may differ from the version that Ferry was built with.
 package enum SQLiteLibrary {
   package static var version: String { String(cString: sqlite3_libversion()) }
 }

@@ -3,20 +3,19 @@ internal import GRDB
 package import Records
 internal import TransferModel
 
-/// Encrypts what a database holds of secrets anew, under the first key of a box.
+/// The re-encryption of a database's secrets under the first key of a box.
 package enum SecretRotation {
-  /// What is sealed under a key that the box does not have.
+  /// The error if a value is sealed under a key that the box does not have.
   package struct UnknownKey: Error, Sendable {
     package let table: StoredTable
   }
 
-  /// All of it or nothing. The service must not be running.
+  /// Re-encrypts all secrets, or nothing. The service must not be running.
   /// - Parameters:
-  ///   - old: opens what is there.
-  ///   - new: seals it, and opens what is there.
-  ///   - willCommit: is called when all is encrypted anew and nothing is written yet: whatever goes wrong before leaves
-  ///     no need for the new key, and from then on there may be one.
-  /// - Returns: how many rows there were.
+  ///   - old: the box that opens the database.
+  ///   - new: the box that seals the secrets. It opens the old values as well.
+  ///   - willCommit: called after all rows are re-encrypted, before the commit. The new key is not needed if an earlier step fails.
+  /// - Returns: the number of re-encrypted rows.
   /// - Throws: `OpeningError`, among others.
   package static func run(
     database path: String, from old: SecretBox, to new: SecretBox, willCommit: () throws -> Void
@@ -32,7 +31,7 @@ package enum SecretRotation {
   ) throws -> Int {
     var count = 0
     try pool.writeInTransaction(.immediate) { database in
-      // What checks the keys is not carried over, but made for them.
+      // The key check is not re-encrypted but written again.
       for text in SealedText.allCases where text != .keyCheck {
         count += try SealedColumn(text.place, in: database).rewrite { value in
           guard case .string(let sealed) = value.storage, let secret = new.open(sealed) else {
@@ -42,17 +41,17 @@ package enum SecretRotation {
         }
       }
       for column in SealedDocument.allCases { count += try reseal(column, database, new) }
-      try RowNaming(database: database, box: new).rename()
+      try BlindIndexRotation(database: database, box: new).rename()
       try KeyCheck.write(database, new)
-      try Overwritten.mark(database)
+      try PendingVacuum.mark(database)
       try willCommit()
       return .commit
     }
-    try? pool.writeWithoutTransaction { try Overwritten.remove($0) }
+    try? pool.writeWithoutTransaction { try PendingVacuum.remove($0) }
     return count
   }
 
-  /// Seals all documents of a column with the first key of the box.
+  /// Re-encrypts all documents of a column with the first key of the box.
   private static func reseal(
     _ column: SealedDocument, _ database: Database, _ box: SecretBox
   ) throws -> Int {
@@ -64,7 +63,7 @@ package enum SecretRotation {
       } catch .unknownKey {
         throw UnknownKey(table: column.place.table)
       } catch {
-        // It was damaged, and is no worse under the old key.
+        // The value was damaged already, and stays under the old key.
         return nil
       }
     }

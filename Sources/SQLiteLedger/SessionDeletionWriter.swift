@@ -1,10 +1,10 @@
 internal import TransferModel
 
-/// Takes a session's rows away. On the store's thread, inside its transaction.
+/// A writer that deletes a session's rows, on the writer thread and inside its transaction.
 struct SessionDeletionWriter {
   let statements: WriteStatements
 
-  func thin(_ session: SessionID) throws { try run(statements.thinning, session) }
+  func deleteSlice(_ session: SessionID) throws { try run(statements.thinning, session) }
   func delete(_ session: SessionID) throws { try run(statements.deletion, session) }
 
   private func run(_ removals: [WriteStatement], _ session: SessionID) throws {

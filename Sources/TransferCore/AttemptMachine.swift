@@ -1,26 +1,26 @@
 internal import HTTPFields
 package import TransferModel
 
-/// What is being tried for one background task, in the process that carries it out. A plain value.
+/// The attempts of one background task, as the worker sees them. A plain value.
 package struct AttemptMachine: Sendable {
-  /// As it was when it was handed over, but for what clients have changed.
+  /// The task as it was submitted, with the changes that clients made since.
   package internal(set) var task: TransferTask
   package let session: TransferSession
   package internal(set) var state: WorkState
-  /// An answer that is shown only where it is the last.
+  /// A response that asks for a retry (429 or 503). The service learns of it only if no other attempt follows.
   var heldResponse: TransferFact?
-  /// What this attempt was told again of what an earlier one had asked.
-  var repeated: [AskedChallenge] = []
-  /// When the next attempt may begin; not moved by a clock that is set.
+  /// The challenges answered in this attempt. Each stored answer is used at most once for each attempt.
+  var repeated: [ChallengeIdentity] = []
+  /// The earliest start of the next attempt. Changes of the wall clock do not affect it.
   var notBefore: ContinuousClock.Instant?
-  /// Its request is out, or has been.
-  var isUnderWay = false
-  /// The engine is to give it up, with what it has got, because others come first.
+  /// Whether the engine has begun the attempt. The request has been sent, or is about to be.
+  var isInFlight = false
+  /// Whether the engine must stop the attempt and keep its bytes, because other tasks go first.
   var isStopping = false
-  /// How the last attempt ended, where there is no time for another and some is left.
+  /// The outcome of the last attempt, if the time left is too short for another attempt.
   var lastOutcome: TransferOutcome?
 
-  /// A task that is handed over, with what its client gave to go on from.
+  /// Starts with a submitted task, and with the resume point that its client supplied.
   init(_ task: TransferTask, session: TransferSession) {
     precondition(!session.isOutline, "an attempt needs the whole session, not an outline")
     self.task = task
@@ -30,7 +30,7 @@ package struct AttemptMachine: Sendable {
     state.partial = task.partial ?? task.resumePoint
   }
 
-  /// A task that an earlier process has left.
+  /// Restores a task from the row that an earlier worker left.
   init(_ task: TransferTask, session: TransferSession, state: WorkState) {
     precondition(!session.isOutline, "an attempt needs the whole session, not an outline")
     self.task = task
@@ -40,65 +40,66 @@ package struct AttemptMachine: Sendable {
   }
 
   var id: TaskID { task.id }
-  /// The engine has it.
+  /// Whether the attempt was submitted to the engine and has not ended.
   var isActive: Bool { state.isActive }
   var isDiscretionary: Bool { session.configuration.isDiscretionary || task.isDiscretionary }
 
-  /// Who comes after a death must know that an attempt has begun, where a request must not be sent twice unseen (RFC 9110 §9.2.2),
-  /// and where the attempt takes the bytes of another download, which are to be given back.
-  var mustBeWrittenFirst: Bool {
+  /// Whether the start of the attempt must be on disk before its request is sent. The first case is a request that is not idempotent (RFC
+  /// 9110 §9.2.2). The second case is an attempt that uses the partial file of another download, which it may have to return.
+  var needsCommitBeforeSend: Bool {
     !task.currentRequest.isIdempotent || state.partial?.download.map { $0.source != task.id } == true
   }
 
-  /// Its origin may have acted on a request that is not to be sent twice unseen (RFC 9110 §9.2.2). Where the origin keeps what has
-  /// come of it, it is asked first.
-  var mustCount: Bool {
-    !task.currentRequest.isIdempotent && state.partial?.upload == nil && !Flaw.countsNoLostAttempt.isPresent
+  /// Whether an attempt that its worker lost counts as a retry. If its request is not idempotent, the origin may have acted on it (RFC 9110
+  /// §9.2.2). A resumable upload does not count, because the origin is asked first how much it has.
+  var lossCountsAsRetry: Bool {
+    !task.currentRequest.isIdempotent && state.partial?.upload == nil
+      && !InjectedFault.countsNoLostAttempt.isPresent
   }
 
-  /// How it lets others go first. A transfer that is only suspended keeps its connection, and those others may wait for just that
-  /// (URLSessionConfiguration.httpMaximumConnectionsPerHost).
-  enum Yielding {
-    /// It waits in the engine's queue, where it has no connection.
+  /// How a running attempt yields to other tasks. Suspension does not free the attempt's connection, and other tasks may need that
+  /// connection (URLSessionConfiguration.httpMaximumConnectionsPerHost).
+  enum YieldMode {
+    /// The attempt waits in the engine's queue without a connection.
     case suspended
-    /// It gives its connection back, and another attempt goes on with what it has got.
+    /// The attempt stops and frees its connection. Another attempt continues with its bytes.
     case stopped
-    /// All that it has done would be done again: it goes on to its end.
+    /// The attempt runs to its end, because another one would have to start from zero.
     case never
   }
 
-  var yielding: Yielding {
-    guard isUnderWay else { return .suspended }
-    return state.partial != nil && !mustCount ? .stopped : .never
+  var yielding: YieldMode {
+    guard isInFlight else { return .suspended }
+    return state.partial != nil && !lossCountsAsRetry ? .stopped : .never
   }
 
-  // MARK: Beginning
+  // MARK: Start
 
   mutating func begin() {
     (state.retryAt, state.retryDelay) = (nil, nil)
     state.attempts += 1
     state.isActive = true
     (notBefore, repeated, heldResponse) = (nil, [], nil)
-    (isUnderWay, isStopping) = (false, false)
-    state.question = nil
+    (isInFlight, isStopping) = (false, false)
+    state.openChallenge = nil
   }
 
-  /// Notes that its begin date has come. True where it has waited for that; where a delegate is asked, the service has waited for the
-  /// date, and for the answer.
-  mutating func beginDateHasCome(at now: Now) -> Bool {
+  /// Records that the begin date has come, if it has.
+  /// - Returns: Whether the task was waiting for its begin date. If a delegate decides about the start, the service has waited instead.
+  mutating func beginDateHasCome(at now: InputContext) -> Bool {
     guard let date = dateToCome, date <= now.wall else { return false }
     state.hasBegun = true
     return true
   }
 
-  /// What it waits for before it may begin: its begin date, or the time of the next attempt.
-  func nextAlarm(at now: Now) -> WorkerTurn.Alarm? {
+  /// Returns what the task waits for: its begin date, or the time of the next attempt. Returns `nil` if it waits for neither.
+  func nextAlarm(at now: InputContext) -> WorkerEffects.TimerChange? {
     if let date = dateToCome { return .begin(id, at: date) }
     guard let notBefore, notBefore > now.uptime else { return nil }
     return .retry(id, at: notBefore)
   }
 
-  /// The begin date, where it is not known to have come.
+  /// The begin date that the task still waits for.
   private var dateToCome: Timestamp? {
     guard !state.hasBegun, state.startedAt == nil,
       session.delegate(of: task)?.asksForDelayedRequests != true
@@ -108,14 +109,14 @@ package struct AttemptMachine: Sendable {
 
   func submission(at time: Timestamp) -> Submission {
     let whole = session.configuration.timeoutIntervalForResource
-    // A clock that was set back gives nobody more time than the whole.
+    // If the wall clock was set back, the time left is still at most the whole interval.
     let left = min(whole, whole - time.since(state.startedAt ?? time))
     return Submission(
       task: task, session: session, timeLeft: max(0.001, left), resumePoint: state.partial,
-      questions: state.questions, number: state.attempts)
+      questions: state.decisionCount, number: state.attempts)
   }
 
-  /// How a task ends whose time is over before another attempt of it; nil where there is some left.
+  /// Returns the outcome of a task whose timeout has passed between two attempts; `nil` if some time is left.
   func outcomeInTime(at time: Timestamp) -> TransferOutcome? {
     guard let start = state.startedAt else { return nil }
     let whole = session.configuration.timeoutIntervalForResource
@@ -130,34 +131,35 @@ package struct AttemptMachine: Sendable {
     return outcome
   }
 
-  // MARK: Questions
+  // MARK: Challenges
 
-  /// What an earlier attempt was told when it asked the same, as its process died or its connection broke: this one gets it once.
-  /// Nil: the delegate is to be asked.
+  /// Returns the stored answer to the same challenge of an earlier attempt, at most once for each attempt. `nil` if the delegate must
+  /// decide.
   mutating func knownAnswer(to challenge: AuthenticationChallenge, number: Int) -> ChallengeAnswer? {
-    (state.questions, state.question) = (number, nil)
-    let asked = AskedChallenge(challenge)
+    (state.decisionCount, state.openChallenge) = (number, nil)
+    let asked = ChallengeIdentity(challenge)
     if let known = state.answers.first(where: { $0.challenge == asked }), !repeated.contains(asked) {
       repeated.append(asked)
       return known.answer
     }
     state.answers.removeAll { $0.challenge == asked }
-    state.question = asked
+    state.openChallenge = asked
     return nil
   }
 
-  /// Keeps an answer for the next attempt. False where it crosses another question, and is for nobody.
-  mutating func take(_ answer: ChallengeAnswer, to number: Int) -> Bool {
-    guard let question = state.question, state.waits(for: number) else { return false }
-    state.question = nil
+  /// Stores an answer for later attempts.
+  /// - Returns: `false` if the answer belongs to an earlier challenge.
+  mutating func keepAnswer(_ answer: ChallengeAnswer, to number: Int) -> Bool {
+    guard let question = state.openChallenge, state.waits(for: number) else { return false }
+    state.openChallenge = nil
     state.answers.append(AnsweredChallenge(challenge: question, answer: answer))
     repeated.append(question)
     return true
   }
 
-  // MARK: Ending
+  // MARK: End
 
-  func verdict(on outcome: TransferOutcome, at time: Timestamp, jitter: Double) -> RetryPolicy.Next {
+  func nextStep(on outcome: TransferOutcome, at time: Timestamp, jitter: Double) -> RetryPolicy.NextStep {
     guard state.cancellation == nil else { return .end }
     let configuration = session.configuration
     let policy = RetryPolicy(
@@ -170,7 +172,7 @@ package struct AttemptMachine: Sendable {
     return policy.next(after: attempt, firstStart: state.startedAt ?? time, now: time, jitter: jitter)
   }
 
-  /// The attempt got so far; how many have failed since one got further than those before it.
+  /// Counts the failures since an attempt last got further than all earlier ones.
   mutating func noteProgress(of outcome: TransferOutcome) {
     let kept = outcome.partial?.download?.partial.offset
     let offset = kept ?? (outcome.partial == nil ? 0 : outcome.progress.countOfBytesSent)
@@ -178,24 +180,24 @@ package struct AttemptMachine: Sendable {
     state.furthest = max(offset, state.furthest)
   }
 
-  /// The next step is so many seconds away.
-  mutating func wait(_ seconds: Double, at now: Now) {
+  /// Sets the time of the next step, in seconds from now.
+  mutating func wait(_ seconds: Double, at now: InputContext) {
     (state.retryAt, state.retryDelay) = (now.wall.adding(seconds: seconds), seconds)
     notBefore = now.uptime.advanced(by: .seconds(seconds))
   }
 
-  /// How a task ends under which so many workers have died.
-  func deadly(_ deaths: Int, at time: Timestamp) -> TransferOutcome {
+  /// Returns the outcome of a task that was running while too many workers crashed.
+  func crashLimitOutcome(_ deaths: Int, at time: Timestamp) -> TransferOutcome {
     var outcome = task.outcome(.unknown, "", at: time)
     outcome.error = TransferError(
-      .attemptLimitReached, "the worker crashed \(deaths) times while it carried the task out",
+      .attemptLimitReached, "the worker crashed \(deaths) times while it carried out the task",
       failingURL: task.currentRequest.url)
     outcome.partial = state.partial
     outcome.error?.resumeDataAvailable = state.partial != nil
     return outcome
   }
 
-  /// No other attempt may begin, and its time is not over: it ends then, in these words.
+  /// Returns the outcome of a task that has no time left for another attempt.
   static func timedOut(_ last: TransferOutcome) -> TransferOutcome {
     var outcome = last
     var error = TransferError(
@@ -206,7 +208,7 @@ package struct AttemptMachine: Sendable {
     return outcome
   }
 
-  /// How a task ends that was cancelled while nobody carried it out.
+  /// Returns the outcome of a task that was cancelled between two attempts.
   func cancelled(at time: Timestamp) -> TransferOutcome {
     var outcome = task.outcome(.cancelled, "cancelled", at: time)
     if state.cancellation == .keepingPartial, let partial = state.partial {
@@ -216,12 +218,12 @@ package struct AttemptMachine: Sendable {
     return outcome
   }
 
-  /// Its process ended while a request was under way that is not to be sent twice unseen.
+  /// Returns the outcome of a request that may not be repeated and was running when its worker ended.
   func lost(at time: Timestamp) -> TransferOutcome {
     let method = task.currentRequest.method
     var outcome = task.outcome(
       .networkConnectionLost,
-      "the worker ended while the request was under way; a \(method) is not sent again unseen", at: time)
+      "the worker ended while the request was running; a \(method) is not repeated automatically", at: time)
     outcome.partial = state.partial
     return outcome
   }

@@ -1,9 +1,9 @@
 package import TransferModel
 
-/// The attempts of a worker by their tasks' ids.
+/// The attempts of a worker, by task id.
 package struct AttemptTable: Sendable {
   private var attempts: [TaskID: AttemptMachine] = [:]
-  /// The whole sessions that have attempts, each with the number of its attempts.
+  /// The sessions with at least one attempt, each with the number of its attempts.
   private var sessions: [SessionID: (session: TransferSession, attempts: Int)] = [:]
 
   package var isEmpty: Bool { attempts.isEmpty }
@@ -11,7 +11,7 @@ package struct AttemptTable: Sendable {
 
   package subscript(id: TaskID) -> AttemptMachine? { attempts[id] }
 
-  /// The whole session; nil if only its outline is known. All attempts of a session share one copy.
+  /// Returns the whole session; `nil` if only its outline is known. All attempts of a session share one copy.
   /// - Parameter row: the session as read from its row, if it was read.
   func whole(_ session: TransferSession, _ row: TransferSession?) -> TransferSession? {
     sessions[session.id]?.session ?? row ?? (session.isOutline ? nil : session)
@@ -31,7 +31,7 @@ package struct AttemptTable: Sendable {
     return attempt
   }
 
-  /// Changes one in its place, where it is there.
+  /// Changes an attempt in place, if the table has it.
   mutating func change(_ id: TaskID, _ body: (inout AttemptMachine) -> Void) {
     guard let index = attempts.index(forKey: id) else { return }
     body(&attempts.values[index])

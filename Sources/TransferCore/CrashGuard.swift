@@ -1,15 +1,14 @@
 internal import HeapModule
 package import TransferModel
 
-/// Which tasks go on after a worker's death, so that one that kills every worker does not do so for ever.
+/// Limits the restarts of tasks after crashes, so that a task that crashes every worker does not do so for ever.
 ///
-/// When a worker dies, each task that it was carrying out may have been the reason. Those under which two workers in a row died
-/// become suspects and are tried one at a time: whichever the next death meets is the one that was being tried. The others
-/// get further meanwhile, which clears them.
+/// When a worker crashes, each task that it was running may be the cause. A task that was running during two crashes in a row becomes a
+/// suspect. Suspects are tried one at a time, so that the next crash identifies its cause. A suspect that makes progress is cleared.
 package struct CrashGuard: Sendable {
   package enum Action: Sendable, Equatable {
     case start(TaskID)
-    /// Too many workers died under it (`attemptLimitReached`). It is forgotten here.
+    /// Too many workers crashed while the task ran (`attemptLimitReached`). The guard drops the task.
     case fail(TaskID, deaths: Int)
   }
   private struct Suspect: Comparable, Sendable {
@@ -20,30 +19,30 @@ package struct CrashGuard: Sendable {
     }
   }
 
-  /// Deaths from which on a task is a suspect.
+  /// The number of crashes that makes a task a suspect.
   package static let suspicion = 2
-  /// Deaths from which on a task fails.
+  /// The number of crashes that ends a task.
   package static let limit = 5
 
-  /// Deaths of the suspects: those that are to be tried, the one that is, and those that wait for another attempt.
+  /// The crash counts of all suspects: waiting for their trial, on trial, or waiting for another attempt.
   private var deaths: [TaskID: Int] = [:]
-  /// Suspects to be tried; those that are none any more stay until they come to the top.
+  /// The suspects that wait for their trial. The heap may contain stale entries, which are skipped at the top.
   private var queue = Heap<Suspect>()
-  /// Those of the queue that are still to be tried.
+  /// The tasks of `queue` whose entries are not stale.
   private var queued: Set<TaskID> = []
   private var actions: [Action] = []
-  /// Those whose start is among the actions, and means nothing any more.
+  /// Tasks whose `start` is among the actions but no longer applies.
   private var forgotten: Set<TaskID> = []
-  /// The suspect that is being tried.
+  /// The suspect on trial.
   private var current: TaskID?
 
   package init() {}
 
-  /// Whether the task is one of those that are tried one at a time.
+  /// Whether the task is tried alone.
   package func isSuspect(_ task: TaskID) -> Bool { deaths[task] != nil }
 
-  /// At the worker's start: an unfinished task.
-  /// - Parameter deaths: of workers, in a row, that died while they carried it out, without it having got further in between.
+  /// Adds an unfinished task when the worker starts.
+  /// - Parameter deaths: the number of workers that crashed in a row while they ran the task, without progress of the task in between.
   package mutating func recovered(_ task: TaskID, deaths count: Int) {
     if count >= Self.limit {
       actions.append(.fail(task, deaths: count))
@@ -55,20 +54,19 @@ package struct CrashGuard: Sendable {
     }
   }
 
-  /// The task got further: its deaths are over, and the next suspect's turn has come.
+  /// Clears a task that made progress, and ends its trial.
   package mutating func progressed(_ task: TaskID) { forget(task) }
 
-  /// The task has ended, in whatever way.
+  /// Removes a task that has ended.
   package mutating func ended(_ task: TaskID) { forget(task) }
 
-  /// The task does nothing until later (another attempt, a network), without having got further: it leaves its turn to the next
-  /// suspect and stays one itself.
-  package mutating func waits(_ task: TaskID) {
+  /// Ends the trial of a task that now waits, for example for another attempt. The task stays a suspect.
+  package mutating func endTrial(_ task: TaskID) {
     queued.remove(task)
     if current == task { current = nil }
   }
 
-  /// A waiting task is to go on; `next()` starts it when it may.
+  /// Queues a waiting task to continue. `next()` returns it when it may start.
   package mutating func isDue(_ task: TaskID) {
     guard let count = deaths[task] else {
       forgotten.remove(task)
@@ -77,7 +75,7 @@ package struct CrashGuard: Sendable {
     if current != task { enqueue(task, count) }
   }
 
-  /// What is to be done now; each action is told once. To be asked after every change.
+  /// Returns the actions that are due, each once. Call this after every change.
   package mutating func next() -> [Action] {
     while current == nil, let suspect = queue.popMin() {
       guard queued.remove(suspect.task) != nil else { continue }
@@ -98,7 +96,7 @@ package struct CrashGuard: Sendable {
 
   private mutating func forget(_ task: TaskID) {
     deaths[task] = nil
-    waits(task)
+    endTrial(task)
     if !actions.isEmpty { forgotten.insert(task) }
   }
 }

@@ -1,19 +1,19 @@
 package import HTTPFields
 package import TransferModel
 
-/// What a delegate answered.
+/// The answer of a delegate to a decision.
 package enum DecisionAnswer: Sendable {
-  /// nil: the redirect's own answer is the result.
+  /// `nil` if the redirect is not followed and its response becomes the task's response.
   case redirect(TransferRequest?)
-  case challenge(Challenge)
+  case challenge(ChallengeDisposition)
   case response(ResponseDisposition)
-  /// - Parameter headers: the fields to store; nil: those of the response.
+  /// - Parameter headers: the header fields to store; `nil` for those of the response.
   case caching(CacheStoragePolicy, headers: HTTPHeaders?)
   case delayed(DelayedRequestDisposition, TransferRequest?)
 
-  package enum Challenge: Sendable {
+  package enum ChallengeDisposition: Sendable {
     case answer(ChallengeAnswer)
-    /// cancelAuthenticationChallenge
+    /// URLSession.AuthChallengeDisposition.cancelAuthenticationChallenge.
     case cancel
   }
 }

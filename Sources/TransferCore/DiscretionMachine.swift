@@ -1,24 +1,24 @@
 package import TransferModel
 
-/// Discretionary tasks yield to the others of background sessions, and run when the operator lets them. A plain value.
+/// The schedule of discretionary tasks, which yield to all other background tasks and run only when the operator allows it. A plain value.
 package struct DiscretionMachine: Sendable {
   private let policy: DiscretionaryPolicy
-  /// Those that the engine has.
+  /// The tasks that were submitted to the engine.
   package private(set) var active: Set<TaskID> = []
-  /// Those of them that others yield to: they are not discretionary, and not suspended.
+  /// The active tasks that discretionary ones yield to: not discretionary, and not suspended.
   private var busy: Set<TaskID> = []
-  /// Discretionary ones that the engine has, that are not held, and that others may hold.
+  /// The active discretionary tasks that run and may be held.
   private var running: Set<TaskID> = []
-  /// Discretionary tasks that are ready but for others.
+  /// The discretionary tasks that are held, or are ready and wait for others.
   private var yielding: Set<TaskID> = []
 
   package init(policy: DiscretionaryPolicy) { self.policy = policy }
 
-  func mayRun(at now: Now) -> Bool {
+  func mayRun(at now: InputContext) -> Bool {
     policy.mayRun(at: now.wall, load: now.load, othersAreActive: !busy.isEmpty)
   }
 
-  /// Nobody waits, and nobody is held.
+  /// Whether no discretionary task runs or waits.
   var isQuiet: Bool { running.isEmpty && yielding.isEmpty }
 
   mutating func begin(_ task: TaskID, isDiscretionary: Bool) {
@@ -34,7 +34,8 @@ package struct DiscretionMachine: Sendable {
     yielding.remove(task)
   }
 
-  /// True where discretionary tasks may run now that this one does nothing.
+  /// Records that a task was suspended.
+  /// - Returns: Whether discretionary tasks may now be able to run.
   mutating func suspend(_ task: TaskID) -> Bool { busy.remove(task) != nil }
 
   mutating func resume(_ task: TaskID) { busy.insert(task) }
@@ -43,21 +44,21 @@ package struct DiscretionMachine: Sendable {
 
   func yields(_ task: TaskID) -> Bool { yielding.contains(task) }
 
-  /// Others have come: those that run are held, and are given here.
+  /// Holds the running discretionary tasks for others, and returns them.
   mutating func hold() -> [TaskID] {
     defer { running = [] }
     yielding.formUnion(running)
     return running.sorted()
   }
 
-  /// Those that go on.
+  /// Ends the hold, and returns the tasks that may continue.
   mutating func release() -> [TaskID] {
     defer { yielding = [] }
     return yielding.sorted()
   }
 
-  /// It does not yield to others any more.
-  mutating func finish(_ task: TaskID) { yielding.remove(task) }
+  /// Stops holding a task.
+  mutating func stopHolding(_ task: TaskID) { yielding.remove(task) }
 
-  mutating func run(_ task: TaskID) { running.insert(task) }
+  mutating func markRunning(_ task: TaskID) { running.insert(task) }
 }

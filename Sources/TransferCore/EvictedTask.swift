@@ -3,15 +3,15 @@ package import TransferModel
 /// The part of an evicted task that stays in memory. The rest is in the task's row.
 package struct EvictedTask: Sendable {
   let taskIdentifier: Int
-  var beginning: TaskBeginning
+  var firstAttempt: FirstAttemptState
   let hasBeginDate: Bool
-  /// The loaded machine counts on from here, so that an eviction from before cannot match it.
+  /// The revision from which the loaded machine continues to count, so that an earlier eviction cannot match it.
   let revision: Int
 
-  /// Nil if the machine does not only wait.
+  /// `nil` unless the machine is idle.
   init?(_ machine: TaskMachine) {
     guard machine.isIdle, machine.upload.token == nil else { return nil }
-    beginning = machine.task.beginning
+    firstAttempt = machine.task.firstAttempt
     taskIdentifier = machine.task.taskIdentifier
     hasBeginDate = machine.task.earliestBeginDate != nil
     revision = machine.revision
@@ -23,8 +23,8 @@ package struct Eviction: Sendable, Equatable {
   package let task: TaskID
   let revision: Int
 
-  /// Nil if the task is small, or does not only wait.
-  /// - Parameter size: bytes of a small task.
+  /// `nil` unless the task is large and idle.
+  /// - Parameter size: the bytes up to which a task counts as small.
   init?(of machine: TaskMachine, above size: Int) {
     guard machine.isIdle, machine.task.textSize > size else { return nil }
     task = machine.task.id

@@ -1,13 +1,13 @@
 package import TransferModel
 
-/// Makes ids in an order: each is greater than the one before, also within a millisecond (RFC 9562 §6.2, the clock's fraction as a
-/// counter). The same seed and the same times give the same ids.
+/// A generator of ascending ids. Each id is greater than the one before, even within a millisecond: the fraction of the clock serves as a
+/// counter (RFC 9562 §6.2). The same seed and times produce the same ids.
 package struct IdentifierGenerator: Sendable {
-  /// Milliseconds and, in the low twelve bits, the fraction of the newest id.
+  /// The time of the newest id: milliseconds, and their fraction in the low twelve bits.
   private var last: UInt64 = 0
   private var random: RandomSource
 
-  /// - Parameter seed: random, so that no other generator makes the same ids.
+  /// - Parameter seed: a random number, so that no other generator makes the same ids.
   package init(seed: UInt64) { random = RandomSource(seed: seed) }
 
   package mutating func make<Kind>(_ kind: ID<Kind>.Type = ID<Kind>.self, at time: Timestamp) -> ID<Kind> {

@@ -1,5 +1,5 @@
-/// Random numbers that the same seed gives again: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators).
-/// Not for secrets.
+/// A reproducible random number generator: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators). Not for
+/// secrets.
 package struct RandomSource: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
@@ -13,6 +13,6 @@ package struct RandomSource: RandomNumberGenerator, Sendable {
     return word ^ word >> 31
   }
 
-  /// From 0 to less than 1.
+  /// Returns a number from 0 to less than 1.
   package mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

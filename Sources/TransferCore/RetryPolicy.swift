@@ -1,24 +1,24 @@
 internal import HTTPDates
 package import TransferModel
 
-/// What follows an attempt of a background session's task: its end, or another attempt.
+/// The rule that decides whether an attempt of a background task ends the task or is followed by another attempt.
 ///
-/// Background sessions try again after every failure of the network until `timeoutIntervalForResource` has passed
-/// (Apple, "Downloading files in the background"). Ferry does so as well where an origin says that it is busy.
+/// Background sessions retry after every network failure until `timeoutIntervalForResource` has passed (Apple, "Downloading files in the
+/// background"). Ferry also retries if an origin reports that it is busy.
 package struct RetryPolicy: Sendable {
-  /// What is known of an attempt that has ended.
+  /// An attempt that has ended.
   package struct Attempt: Sendable {
-    /// Nil where there was a whole response.
+    /// `nil` if a whole response arrived.
     package var error: TransferError?
     package var status: Int?
-    /// The response's `Retry-After` (RFC 9110 §10.2.3), as it came.
+    /// The response's `Retry-After` (RFC 9110 §10.2.3), unparsed.
     package var retryAfter: String?
-    /// Attempts so far, this one included.
+    /// The number of attempts so far, this one included.
     package var number: Int
-    /// Those of them that failed since one got further than those before it: the backoff goes by these.
+    /// The number of failed attempts since one got further than all earlier ones. The backoff grows with it.
     package var failures: Int
 
-    /// - Parameter failures: nil: all of them.
+    /// - Parameter failures: `nil` if all attempts failed.
     package init(
       error: TransferError? = nil, status: Int? = nil, retryAfter: String? = nil, number: Int,
       failures: Int? = nil
@@ -31,21 +31,21 @@ package struct RetryPolicy: Sendable {
     }
   }
 
-  package enum Next: Sendable, Hashable {
-    /// The task ends as the attempt did.
+  package enum NextStep: Sendable, Hashable {
+    /// The task ends with the outcome of the attempt.
     case end
-    /// Another attempt, so many seconds from now.
+    /// Another attempt begins after this many seconds.
     case retry(after: Double)
-    /// The next attempt would begin too late: the task ends with `timedOut`, so many seconds from now.
+    /// The next attempt would begin too late. The task ends with `timedOut` after this many seconds.
     case timeout(after: Double)
   }
 
-  /// Seconds; no backoff grows beyond it. One that begins beyond it does not grow.
+  /// Seconds. No backoff grows beyond this limit. A configured backoff above the limit stays constant.
   package static let maximumBackoff = 300.0
-  /// Of what `Retry-After` says, so that those who were sent away together do not come back together.
+  /// The random share that is added to `Retry-After`, so that clients that were refused together do not return together.
   private static let spread = 0.1
 
-  /// Seconds that must be left for another attempt where the backoff is longer than what is left.
+  /// Seconds. If at least this much time is left and the backoff is longer, another attempt begins within the time left.
   private static let shortestRest = 1.0
 
   private let backoff: Double
@@ -53,7 +53,7 @@ package struct RetryPolicy: Sendable {
   private let timeout: Double
 
   /// - Parameters:
-  ///   - configuration: nil: what background sessions do by themselves.
+  ///   - configuration: `nil` for the defaults of background sessions.
   ///   - timeoutIntervalForResource: seconds from the first attempt's start.
   package init(configuration: RetryConfiguration?, timeoutIntervalForResource: Double) {
     let configuration = configuration ?? RetryConfiguration()
@@ -63,53 +63,54 @@ package struct RetryPolicy: Sendable {
   }
 
   /// - Parameters:
-  ///   - firstStart: of the first attempt.
+  ///   - firstStart: the start of the first attempt.
   ///   - jitter: a random number, 0 to less than 1.
-  package func next(after attempt: Attempt, firstStart: Timestamp, now: Timestamp, jitter: Double) -> Next {
+  package func next(after attempt: Attempt, firstStart: Timestamp, now: Timestamp, jitter: Double) -> NextStep
+  {
     let isBusy = attempt.status.map(Self.isPassing(status:)) ?? false
     let isWanted = attempt.error.map(Self.isPassing) ?? isBusy
     guard isWanted, attempt.number < maximumAttempts else { return .end }
-    // A clock that was set back gives nobody more time than the whole.
+    // If the wall clock was set back, the time left is still at most the whole interval.
     let remaining = timeout - max(0, now.since(firstStart))
     let asked = isBusy ? attempt.retryAfter.flatMap { RetryAfter.seconds($0, now: now) } : nil
     let (earliest, latest) = asked.map { ($0, $0 + $0 * Self.spread) } ?? backoff(after: attempt.failures)
     guard earliest < remaining else {
       if asked == nil, remaining >= Self.shortestRest { return .retry(after: remaining / 2) }
-      // A response is shown as it is rather than put aside for an attempt that cannot be.
+      // If no other attempt is possible, the client gets the response that arrived.
       return attempt.error == nil ? .end : .timeout(after: max(0, remaining))
     }
     let wait = earliest + (min(latest, remaining) - earliest) * jitter
     return .retry(after: min(wait, remaining.nextDown))
   }
 
-  /// Between half and all of what doubles with each failure.
+  /// Returns the range of the backoff: from half of it to all of it. The backoff doubles with each failure.
   private func backoff(after failures: Int) -> (earliest: Double, latest: Double) {
     let limit = max(backoff, Self.maximumBackoff)
-    // Doublings beyond these change nothing, as the shortest backoff is a millisecond.
+    // The shortest backoff is a millisecond, so more than 63 doublings change nothing.
     let full = (1..<min(max(1, failures), 64)).reduce(backoff) { full, _ in min(full * 2, limit) }
     return (full / 2, full)
   }
 }
 
 extension TransferOutcome {
-  /// Why another attempt follows: the error, or the status with which the origin sent the request away.
+  /// The reason for another attempt: the error, or the status with which the origin refused the request.
   var retryReason: TransferError {
     if let error { return error }
     let status = response?.status ?? 0
     var error = TransferError(
-      .badServerResponse, "the origin answered with status \(status)", failingURL: currentRequest.url)
+      .badServerResponse, "the origin responded with status \(status)", failingURL: currentRequest.url)
     error.status = status
     return error
   }
 }
 
-// MARK: What passes
+// MARK: Temporary failures
 
 extension RetryPolicy {
-  /// Too Many Requests (RFC 6585 §4) and Service Unavailable (RFC 9110 §15.6.4) say that later it may be otherwise.
+  /// Returns whether the status is temporary: Too Many Requests (RFC 6585 §4) or Service Unavailable (RFC 9110 §15.6.4).
   package static func isPassing(status: Int) -> Bool { status == 429 || status == 503 }
 
-  /// Whether the same request may succeed later.
+  /// Returns whether the same request may succeed later.
   package static func isPassing(_ error: TransferError) -> Bool {
     switch error.reason {
     case .url(let code): isPassing(code)
@@ -119,36 +120,36 @@ extension RetryPolicy {
 
   package static func isPassing(_ code: URLErrorCode) -> Bool {
     switch code {
-    // The network, a name server, or the way to the host: what a background session is for.
+    // A failure of the network, of a name server, or of the route to the host. Background sessions exist for these.
     case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
       .notConnectedToInternet, .resourceUnavailable:
       true
-    // The class of network that is there may not be used; another may come.
+    // The available class of network is not allowed. Another network may become available.
     case .dataNotAllowed: true
-    // The handshake broke off; where a certificate was judged, the code is one of its own.
+    // The handshake broke off. Rejected certificates have codes of their own.
     case .secureConnectionFailed: true
-    // The answer was cut short, or was none: an origin, or a proxy, that is being restarted answers so.
+    // The response was cut short or missing, as happens when an origin or a proxy restarts.
     case .badServerResponse, .zeroByteResource: true
-    // This machine's disk is full, or has no descriptors left: that changes, and the bytes can be had again.
+    // This machine's disk is full, or no descriptors are left. Both may change, and the bytes can be fetched again.
     case .cannotWriteToFile, .cannotCreateFile, .cannotCloseFile, .cannotMoveFile: true
 
-    // Not known to be the network's; what leads here is mostly a setting that cannot be used.
+    // Rarely a network failure. The usual cause is an unusable setting.
     case .unknown: false
-    // Somebody wanted it to end.
+    // A client or a delegate cancelled the task.
     case .cancelled, .userCancelledAuthentication: false
-    // The request is wrong, and stays so.
+    // The request itself is invalid.
     case .badURL, .unsupportedURL, .appTransportSecurityRequiresSecureConnection, .dataLengthExceedsMaximum:
       false
-    // The origin answered, and would answer the same.
+    // The origin answered, and would answer the same again.
     case .httpTooManyRedirects, .redirectToNonExistentLocation, .cannotParseResponse, .cannotDecodeRawData,
       .cannotDecodeContentData, .downloadDecodingFailedMidStream, .downloadDecodingFailedToComplete:
       false
-    // It is a question of who asks, or of whom one trusts: somebody has to change that.
+    // Authentication or trust failed. Someone must change a credential or a certificate.
     case .userAuthenticationRequired, .serverCertificateHasBadDate, .serverCertificateUntrusted,
       .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
       .clientCertificateRequired:
       false
-    // The body that is to be sent is gone, or cannot be read.
+    // The request body is gone, or cannot be read.
     case .requestBodyStreamExhausted, .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile,
       .cannotOpenFile, .cannotRemoveFile:
       false
@@ -159,7 +160,7 @@ extension RetryPolicy {
 
   package static func isPassing(_ code: FerryErrorCode) -> Bool {
     switch code {
-    // Rules and limits of this service; that of attempts above all.
+    // Rules and limits of this service, including the limit of attempts.
     case .destinationNotPermitted, .quotaExceeded, .bodyTooLarge, .attemptLimitReached: false
     }
   }

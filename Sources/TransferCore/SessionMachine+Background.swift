@@ -1,54 +1,58 @@
 internal import TransferModel
 
-/// What background sessions tell of themselves: `session.handleEvents` wakes a client that does not listen, and
-/// `session.didFinishEvents` says that it has everything.
+/// The two events of background sessions: `session.handleEvents` wakes a client that has no open stream, and `session.didFinishEvents` says
+/// that everything was delivered.
 extension SessionMachine {
-  /// Ends, and challenges, wake the client; where a task has ended, it is to hear when everything was handed over.
-  mutating func noteCalls(ended: Int, asked: Int, at now: Now, into turn: inout Turn) {
-    let hasEnded = turn.ended.count > ended
+  /// Wakes the client after ends and challenges. After an end, the session also owes `session.didFinishEvents`.
+  mutating func wakeClientIfNeeded(
+    ended: Int, asked: Int, at now: InputContext, into effects: inout SessionEffects
+  ) {
+    let hasEnded = effects.ended.count > ended
     if hasEnded, !session.owesFinishedEvents {
       session.owesFinishedEvents = true
-      turn.sessionRow = session
+      effects.sessionRow = session
     }
-    let isAsked = turn.inquiries[asked...].contains { inquiry in
-      if case .challenged = inquiry.event.payload { true } else { false }
+    let isAsked = effects.newDecisions[asked...].contains { decision in
+      if case .challenged = decision.event.payload { true } else { false }
     }
-    if hasEnded || isAsked { wake(at: now, into: &turn) { $0.queue(wakeUp: $1) } }
+    if hasEnded || isAsked { wake(at: now, into: &effects) { $0.queue(wakeUp: $1) } }
   }
 
-  /// Adds the message that wakes the client, unless it listens or is being woken already.
+  /// Adds the message that wakes the client, unless the client has an open stream or such a message is pending.
   private mutating func wake(
-    at now: Now, into turn: inout Turn, _ queue: (inout Handover, DeliveryID) -> Bool
+    at now: InputContext, into effects: inout SessionEffects,
+    _ queue: (inout PendingDeliveries, DeliveryID) -> Bool
   ) {
-    guard session.configuration.sessionSendsLaunchEvents, session.delegate?.webhook != nil, !now.isHeard,
-      var handover
+    guard session.configuration.sessionSendsLaunchEvents, session.delegate?.webhook != nil, !now.hasListeners,
+      var pendingDeliveries
     else { return }
-    let id = turn.identifiers.make(DeliveryID.self, at: now.wall)
-    let isQueued = queue(&handover, id)
-    self.handover = handover
+    let id = effects.identifiers.make(DeliveryID.self, at: now.wall)
+    let isQueued = queue(&pendingDeliveries, id)
+    self.pendingDeliveries = pendingDeliveries
     guard isQueued else { return }
-    turn.messages.append(
-      Message(
+    effects.messages.append(
+      WebhookMessage(
         id: id, webhook: nil, createdAt: now.wall, content: .wakeUp(identifier: session.identifier)))
   }
 
-  /// These messages are on their way no more: another wakes the client where something has happened while one was being delivered,
-  /// and the session may have handed everything over.
-  mutating func settled(_ deliveries: [DeliveryID], at now: Now, into turn: inout Turn) {
+  /// Removes messages that are no longer pending. Another message wakes the client if something happened during the delivery.
+  mutating func settled(_ deliveries: [DeliveryID], at now: InputContext, into effects: inout SessionEffects)
+  {
     for delivery in deliveries {
-      wake(at: now, into: &turn) { $0.replace(wakeUp: delivery, by: $1) }
-      _ = handover?.settle(delivery)
+      wake(at: now, into: &effects) { $0.replace(wakeUp: delivery, by: $1) }
+      _ = pendingDeliveries?.settle(delivery)
     }
-    finishEvents(at: now, into: &turn)
+    finishEvents(at: now, into: &effects)
   }
 
-  /// Tells `session.didFinishEvents` where every task has ended and every message was handed over.
-  mutating func finishEvents(at now: Now, into turn: inout Turn) {
-    guard session.owesFinishedEvents, unfinished == 0, session.state != .invalid, handover?.isDone == true
+  /// Emits `session.didFinishEvents` if every task has ended and every message was delivered.
+  mutating func finishEvents(at now: InputContext, into effects: inout SessionEffects) {
+    guard session.owesFinishedEvents, unfinished == 0, session.state != .invalid,
+      pendingDeliveries?.isDone == true
     else { return }
     session.owesFinishedEvents = false
-    turn.sessionRow = session
-    turn.tell(
+    effects.sessionRow = session
+    effects.emit(
       TransferEvent(.sessionDidFinishEvents, at: now.wall, session: session.id, .none), of: nil, in: session)
   }
 }

@@ -1,44 +1,44 @@
 package import TransferModel
 
-/// How a session ends.
+/// Invalidation of the session.
 extension SessionMachine {
-  /// The session takes no more tasks, and is invalid once it has none. Asking again is no error.
-  mutating func invalidate(at now: Now, into turn: inout Turn) -> Reply {
+  /// Stops the session from accepting tasks. The session becomes invalid when its last task has ended. Clients may repeat the call.
+  mutating func invalidate(at now: InputContext, into effects: inout SessionEffects) -> InputResult {
     guard session.state == .active else { return .session(session) }
     assert(!session.isOutline)
     session.state = .invalidating
-    turn.sessionRow = session
-    endIfDone(at: now, into: &turn)
+    effects.sessionRow = session
+    endIfDone(at: now, into: &effects)
     return .session(session)
   }
 
-  /// A session that takes no more tasks and has none is over.
-  mutating func endIfDone(at now: Now, into turn: inout Turn) {
+  /// Makes an invalidating session without tasks invalid.
+  mutating func endIfDone(at now: InputContext, into effects: inout SessionEffects) {
     guard session.state == .invalidating, unfinished == 0 else { return }
     assert(!session.isOutline)
     session.state = .invalid
     session.owesFinishedEvents = false
-    handover = nil
-    turn.sessionRow = session
-    turn.tell(
+    pendingDeliveries = nil
+    effects.sessionRow = session
+    effects.emit(
       TransferEvent(.sessionDidBecomeInvalid, at: now.wall, session: session.id, .invalidated), of: nil,
       in: session)
     switch session.type {
-    case .default: turn.retirement = .keepsStored
-    case .background: turn.retirement = .background
-    case .ephemeral: turn.retirement = .ephemeral
+    case .default: effects.retirement = .keepsStored
+    case .background: effects.retirement = .background
+    case .ephemeral: effects.retirement = .ephemeral
     }
-    turn.order(.forgetSession)
+    effects.send(.releaseSession)
   }
 
-  /// The unfinished tasks: those that have not begun first, the newest of them before the others. So none begins because another
-  /// was cancelled. What is created from here on is cancelled before it begins.
+  /// Returns the unfinished tasks in the order of their cancellation: tasks that have not begun first, then newest first. This order starts
+  /// no task that is about to be cancelled. Tasks created from now on are cancelled before they begin.
   package mutating func tasksToCancel() -> [TaskID] {
     cancelsTasks = true
     let found = tasks.ids.compactMap { id in
       tasks[id].map { (id: id, hasBegun: $0.task.startedAt != nil, number: $0.task.taskIdentifier) }
         ?? tasks.evicted[id].map {
-          (id: id, hasBegun: $0.beginning.startedAt != nil, number: $0.taskIdentifier)
+          (id: id, hasBegun: $0.firstAttempt.startedAt != nil, number: $0.taskIdentifier)
         }
     }
     return found.sorted { left, right in
@@ -46,12 +46,12 @@ extension SessionMachine {
     }.map(\.id)
   }
 
-  mutating func cancel(_ ids: [TaskID], at now: Now, into turn: inout Turn) {
+  mutating func cancel(_ ids: [TaskID], at now: InputContext, into effects: inout SessionEffects) {
     for id in ids {
       change(id) { machine, session in
-        // Those that are being created are cancelled before they begin.
+        // Tasks in creation are cancelled after their commit, before they begin.
         guard !machine.isCreating else { return }
-        machine.cancel(keepsPartial: false, session, at: now, into: &turn)
+        machine.cancel(keepsPartial: false, session, at: now, into: &effects)
       }
     }
   }

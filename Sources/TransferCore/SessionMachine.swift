@@ -1,197 +1,209 @@
 package import TransferModel
 
-/// A session with its unfinished tasks: all that is decided about them, as a plain value.
+/// The state machine of a session and its unfinished tasks. A plain value.
 ///
-/// It has no clock, no lock and no file, and waits for nobody. Whoever owns it gives it inputs one at a time, and carries out the turns
-/// that they come to, in their order.
+/// The machine has no clock, no lock and no file, and never waits. Its owner passes inputs one at a time, and executes the resulting
+/// effects in order.
 package struct SessionMachine: Sendable {
   package internal(set) var session: TransferSession
-  var tally: TaskTally
+  var tally: TaskCounter
   package internal(set) var tasks = TaskTable()
-  /// invalidateAndCancel() was called: what is still being created is cancelled, too.
+  /// Whether invalidateAndCancel() was called. Tasks still in creation are then cancelled, too.
   var cancelsTasks = false
-  var continued = ContinuedTasks()
-  /// Of a background session that is not invalid.
-  var handover: Handover?
-  /// It is to go on at another process, tasks that are still to come as well.
+  var continued = DownloadReplacements()
+  /// The pending messages of a background session that is not invalid.
+  var pendingDeliveries: PendingDeliveries?
+  /// Whether the session, with all tasks still to come, is being handed over to another service.
   private var isLeaving = false
-  /// Bytes that clients chose of a task that stays in memory while it waits.
+  /// The bytes of client-chosen texts up to which a waiting task stays in memory.
   let residentBytes: Int
   private var submissions: SubmissionQueue
-  /// Tasks that the input has changed.
+  /// The tasks that the current input has changed.
   private var changed: [TaskID] = []
-  /// Whether recovery has ended. A new session has none to wait for.
+  /// Whether recovery has ended. A new session ends its recovery at once.
   private var isRecovered = false
   /// Recovered tasks that were running or being cancelled.
   var interrupted: [TaskID] = []
-  /// Of the input that is being handled.
+  /// The evictions that the current input has made possible.
   private var evictions: [Eviction] = []
 
   /// - Parameters:
-  ///   - lastIdentifier: that an earlier process gave out.
-  ///   - limit: of unfinished tasks.
-  ///   - residentBytes: what clients chose the length of in a task may take so much memory while the task waits.
-  ///   - submittedBytes: limit, in bytes, for the texts and bodies of all submitted large tasks.
+  ///   - lastIdentifier: the highest taskIdentifier that an earlier service assigned.
+  ///   - limit: the limit of unfinished tasks.
+  ///   - residentBytes: the bytes of client-chosen texts up to which a waiting task stays in memory.
+  ///   - submittedBytes: the limit, in bytes, for the texts and bodies of all submitted large tasks.
   package init(
     _ session: TransferSession, lastIdentifier: Int = 0, limit: Int, residentBytes: Int = 1024,
     submittedBytes: Int = .max
   ) {
     submissions = SubmissionQueue(smallSize: 4 * residentBytes, capacity: submittedBytes)
-    // Even small tasks are evicted, so that the session can rest.
+    // Even small tasks are evicted, so that the machine can be reduced to an outline.
     self.residentBytes = session.isLarge ? 0 : residentBytes
     self.session = session
-    tally = TaskTally(lastIdentifier: lastIdentifier, limit: limit)
-    if session.type == .background, session.state != .invalid { handover = Handover() }
+    tally = TaskCounter(lastIdentifier: lastIdentifier, limit: limit)
+    if session.type == .background, session.state != .invalid { pendingDeliveries = PendingDeliveries() }
   }
 
-  /// The highest taskIdentifier that was given out.
+  /// The highest taskIdentifier assigned so far.
   package var lastIdentifier: Int { tally.lastIdentifier }
-  /// How many tasks have not ended.
+  /// The number of unfinished tasks.
   package var unfinished: Int { tally.unfinished }
 
-  /// The task as it is now; nil if it has ended, is evicted, or there is none.
+  /// Returns the task in its current state; `nil` if it has ended, is evicted, or never existed.
   package func task(_ id: TaskID) -> TaskMachine? { tasks[id] }
 
-  /// The tasks that have not ended, in the order of their creation.
+  /// The unfinished tasks, in the order of their creation.
   package var unfinishedIDs: [TaskID] { tasks.ids }
 
-  /// Of the tasks that have not ended those that are in memory.
+  /// The unfinished tasks that are in memory.
   package var residentTasks: [TransferTask] { tasks.ids.compactMap { tasks[$0]?.task } }
 
-  /// What stops the clocks that run for it, where it goes on elsewhere.
-  package var cancelledAlarms: [Turn.Alarm] {
-    tasks.ids.flatMap { id -> [Turn.Alarm] in
-      let question = tasks[id]?.question.map { Turn.Alarm.cancelDecision($0.decision, of: id) }
+  /// The timer changes that cancel every timer of the session before it continues at another service.
+  package var cancelledAlarms: [SessionEffects.TimerChange] {
+    tasks.ids.flatMap { id -> [SessionEffects.TimerChange] in
+      let question = tasks[id]?.question.map {
+        SessionEffects.TimerChange.cancelDecision($0.decision, of: id)
+      }
       return [question, .cancelBegin(id)].compactMap { $0 }
     }
   }
 
-  /// Nobody carries any of its tasks out: it goes on anywhere.
+  /// Whether no task is submitted or about to be, so that any service can continue the session.
   package var isQuiet: Bool { tasks.areIdle && !submissions.hasCall }
 
-  /// Every message of a background session was handed over.
-  package var hasHandedOver: Bool { handover?.isDone ?? true }
+  /// Whether every message of a background session was delivered.
+  package var hasDeliveredAll: Bool { pendingDeliveries?.isDone ?? true }
 
-  /// Leaves only an outline of a large session in memory if all of its tasks are evicted. The owner calls this at the end of each visit.
+  /// Reduces a large session to its outline if all of its tasks are evicted. The owner calls this at the end of each update.
   /// - Precondition: the session's row is written, or about to be.
-  package mutating func rest() {
+  package mutating func reduceToOutline() {
     guard session.isLarge, !session.isOutline, isRecovered, session.type != .ephemeral,
-      unfinished == tasks.evicted.count, !session.owesFinishedEvents, hasHandedOver,
-      // Its tasks are about to be loaded one after the other.
+      unfinished == tasks.evicted.count, !session.owesFinishedEvents, hasDeliveredAll,
+      // A session that is being cancelled loads its tasks one after the other.
       !cancelsTasks || unfinished == 0
     else { return }
     session = session.outline
   }
 
-  package mutating func handle(_ input: Input, at now: Now, into turn: inout Turn) -> Reply {
+  package mutating func handle(
+    _ input: SessionInput, at now: InputContext, into effects: inout SessionEffects
+  )
+    -> InputResult
+  {
     #if DEBUG
-      if let injector = Flaw.injector { return injector.handle(input, at: now, into: &turn, by: &self) }
+      if let injector = InjectedFault.injector {
+        return injector.handle(input, at: now, into: &effects, by: &self)
+      }
     #endif
-    return decide(input, at: now, into: &turn)
+    return decide(input, at: now, into: &effects)
   }
 
-  mutating func decide(_ input: Input, at now: Now, into turn: inout Turn) -> Reply {
-    assert(turn.session == session.id)
-    turn.isLeaving = isLeaving
-    swap(&turn.submissions, &submissions)
-    defer { swap(&turn.submissions, &submissions) }
-    let mark = (turn.ended.count, turn.inquiries.count, turn.messages.count)
-    let reply = take(input, at: now, into: &turn)
+  mutating func decide(_ input: SessionInput, at now: InputContext, into effects: inout SessionEffects)
+    -> InputResult
+  {
+    assert(effects.session == session.id)
+    effects.isLeaving = isLeaving
+    swap(&effects.submissions, &submissions)
+    defer { swap(&effects.submissions, &submissions) }
+    let mark = (effects.ended.count, effects.newDecisions.count, effects.messages.count)
+    let reply = take(input, at: now, into: &effects)
     if session.type == .background {
-      noteCalls(ended: mark.0, asked: mark.1, at: now, into: &turn)
-      for message in turn.messages[mark.2...] { handover?.queue(message.id) }
+      wakeClientIfNeeded(ended: mark.0, asked: mark.1, at: now, into: &effects)
+      for message in effects.messages[mark.2...] { pendingDeliveries?.queue(message.id) }
     }
     for id in changed {
-      _ = tasks.look(id) { turn.submissions.note($0, session, at: now) }
+      _ = tasks.read(id) { effects.submissions.note($0, session, at: now) }
     }
     changed.removeAll(keepingCapacity: true)
-    if !isLeaving, let next = turn.submissions.callNext() {
-      turn.alarms.append(.begin(next, at: Timestamp(microseconds: 0)))
+    if !isLeaving, let next = effects.submissions.callNext() {
+      effects.timers.append(.begin(next, at: Timestamp(microseconds: 0)))
     }
     if !evictions.isEmpty {
-      turn.evictions += evictions
+      effects.evictions += evictions
       evictions = []
     }
     return reply
   }
 
-  private mutating func take(_ input: Input, at now: Now, into turn: inout Turn) -> Reply {
+  private mutating func take(_ input: SessionInput, at now: InputContext, into effects: inout SessionEffects)
+    -> InputResult
+  {
     switch input {
     case .restore(let row): session = session.completed(from: row)
-    case .create(let wanted): return create(wanted, at: now, into: &turn)
-    case .created(let ids): self.created(ids, at: now, into: &turn)
+    case .create(let wanted): return create(wanted, at: now, into: &effects)
+    case .created(let ids): self.created(ids, at: now, into: &effects)
     case .refused(let ids, let messages):
-      for message in messages { _ = handover?.settle(message) }
+      for message in messages { _ = pendingDeliveries?.settle(message) }
       for id in ids { _ = tasks.remove(id) }
-      turn.forgotten += ids
-      release(ids.count, at: now, into: &turn)
-    case .resume(let id): return verb(id) { $0.resume($1, at: now, into: &turn) }
-    case .suspend(let id): return verb(id) { $0.suspend($1, at: now, into: &turn) }
+      effects.forgotten += ids
+      release(ids.count, at: now, into: &effects)
+    case .resume(let id): return verb(id) { $0.resume($1, at: now, into: &effects) }
+    case .suspend(let id): return verb(id) { $0.suspend($1, at: now, into: &effects) }
     case .cancel(let id, let keepsPartial):
-      return verb(id) { $0.cancel(keepsPartial: keepsPartial, $1, at: now, into: &turn) }
+      return verb(id) { $0.cancel(keepsPartial: keepsPartial, $1, at: now, into: &effects) }
     case .change(let id, let patch):
-      let hasRoom = tasks.look(id) {
-        turn.submissions.hasRoom(for: patch.applied(to: $0.task), inPlaceOf: $0)
+      let hasRoom = tasks.read(id) {
+        effects.submissions.hasRoom(for: patch.applied(to: $0.task), inPlaceOf: $0)
       }
       guard hasRoom != false else { return .refused(.noRoom) }
-      return verb(id) { $0.change(patch, $1, at: now, into: &turn) }
+      return verb(id) { $0.change(patch, $1, at: now, into: &effects) }
     case .answer(let id, let decision, let answer, let shown, let tag):
-      return self.answer(id, decision, answer, shown, tag, at: now, into: &turn)
+      return self.answer(id, decision, answer, shown, tag, at: now, into: &effects)
     case .offer(let id, let body, let length):
-      return offer(body, length: length, of: id, at: now, into: &turn)
+      return offer(body, length: length, of: id, at: now, into: &effects)
     case .withdraw(let id, let body): tasks.change(id) { $0.withdraw(body) }
-    case .invalidate: return invalidate(at: now, into: &turn)
-    case .cancelTasks(let ids): cancel(ids, at: now, into: &turn)
-    case .fact(let fact): change(continued.subject(of: fact)) { $0.take(fact, $1, at: now, into: &turn) }
-    case .expired(let id, let decision):
-      change(id) { $0.expire(decision, $1, at: now, into: &turn) }
+    case .invalidate: return invalidate(at: now, into: &effects)
+    case .cancelTasks(let ids): cancel(ids, at: now, into: &effects)
+    case .fact(let fact): change(continued.subject(of: fact)) { $0.handle(fact, $1, at: now, into: &effects) }
+    case .decisionExpired(let id, let decision):
+      change(id) { $0.expire(decision, $1, at: now, into: &effects) }
     case .begin(let id):
       change(id) { [cancelsTasks] machine, session in
         if cancelsTasks, !machine.isCreating {
-          machine.cancel(keepsPartial: false, session, at: now, into: &turn)
+          machine.cancel(keepsPartial: false, session, at: now, into: &effects)
         } else {
-          machine.launch(session, at: now, into: &turn)
+          machine.startIfReady(session, at: now, into: &effects)
         }
       }
-      turn.submissions.endCall(of: id)
-      // Its row could not be read.
-      if tasks.isEvicted(id) { turn.alarms.append(.begin(id, at: now.wall.adding(seconds: 60))) }
-    case .endHolds(let ids): endHolds(ids, at: now, into: &turn)
+      effects.submissions.endCall(of: id)
+      // The task's row could not be read. Try again in a minute.
+      if tasks.isEvicted(id) { effects.timers.append(.begin(id, at: now.wall.adding(seconds: 60))) }
+    case .endsCommitted(let ids): endHolds(ids, at: now, into: &effects)
     case .evict(let evictions): for eviction in evictions { tasks.evict(eviction) }
     case .load(let task):
       assert(!session.isOutline)
       if tasks.load(task) { change(task.id) { _, _ in } }
-    case .settled(let deliveries): settled(deliveries, at: now, into: &turn)
-    case .attempts(let delivery): handover?.attempt(delivery)
-    case .leave:
-      // Background tasks are carried out by the worker, whoever decides about them.
+    case .settled(let deliveries): settled(deliveries, at: now, into: &effects)
+    case .attempts(let delivery): pendingDeliveries?.attempt(delivery)
+    case .prepareHandover:
+      // The worker runs background tasks, regardless of the service that owns the session.
       guard session.type != .background else { break }
       isLeaving = true
       for id in tasks.ids {
         change(id) { machine, session in
-          if machine.place == .carried, machine.task.canMove {
-            // It asks again there.
-            let wasAsked = machine.settle(.withdrawn, session, at: now.wall, into: &turn) != nil
-            if wasAsked { machine.task.enter(machine.task.usualPhase, at: now.wall, session, into: &turn) }
+          if machine.executionState == .executing, machine.task.canContinueElsewhere {
+            // The engine of the other service will request the decision again.
+            let wasAsked = machine.settle(.withdrawn, session, at: now.wall, into: &effects) != nil
+            if wasAsked { machine.task.enter(machine.task.usualPhase, at: now.wall, session, into: &effects) }
             machine.leave()
-            turn.order(.cancel(keepsPartial: true), of: id)
+            effects.send(.cancel(keepsPartial: true), of: id)
           }
-          // Whoever waits to send it finds the task at another process.
-          if let body = machine.upload.dropReady() { turn.droppedUploads.append(body) }
+          // A client that waits to send the body is redirected to the other service.
+          if let body = machine.upload.removeOffered() { effects.droppedUploads.append(body) }
         }
       }
     case .recoveredAll:
       isRecovered = true
-      recover(input, at: now, into: &turn)
-    case .recovered, .hadBegun, .waits, .isElsewhere, .allElsewhereKnown:
-      recover(input, at: now, into: &turn)
+      recover(input, at: now, into: &effects)
+    case .recovered, .beginApproved, .recoverDecision, .isAtWorker, .workerTasksKnown:
+      recover(input, at: now, into: &effects)
     }
     return .done
   }
 
   // MARK: One task
 
-  /// Does something with an unfinished task, where there is one.
+  /// Changes an unfinished task, if there is one in memory.
   mutating func change(_ id: TaskID, _ body: (inout TaskMachine, borrowing TransferSession) -> Void) {
     let (session, residentBytes, mayEvict) = (session, residentBytes, interrupted.isEmpty)
     changed.append(id)
@@ -206,17 +218,17 @@ package struct SessionMachine: Sendable {
     if let eviction { evictions.append(eviction) }
   }
 
-  /// What a client wants of a task.
+  /// Applies a client's command to a task.
   private mutating func verb(
     _ id: TaskID, _ body: (inout TaskMachine, borrowing TransferSession) -> Void
-  ) -> Reply {
-    guard let place = tasks[id]?.place else { return tasks.isEvicted(id) ? .evicted : .over }
+  ) -> InputResult {
+    guard let place = tasks[id]?.executionState else { return tasks.isEvicted(id) ? .evicted : .ended }
     switch place {
     case .creating: return .creating
-    case .ending: return .over
+    case .ending: return .ended
     default: break
     }
     change(id, body)
-    return tasks[id].map { .task($0.task) } ?? .over
+    return tasks[id].map { .task($0.task) } ?? .ended
   }
 }

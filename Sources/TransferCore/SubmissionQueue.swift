@@ -3,14 +3,14 @@ internal import TransferModel
 
 /// Bounds the memory of a session's large tasks. A plain value.
 ///
-/// A task counts as submitted from its hand-over to the engine or the worker until its end. A large task beyond the bound is not submitted. It
-/// is evicted, and called when there is room: higher priorities first, then in the order of creation.
+/// A task counts as submitted from its submission to the engine or the worker until its end. A large task beyond the bound is not
+/// submitted. It is evicted, and called when there is room: higher priorities first, then in the order of creation.
 struct SubmissionQueue: Sendable {
   private struct Entry: Comparable {
     let priority: Double
     let taskIdentifier: Int
     let task: TaskID
-    /// The maximum is called first.
+    /// Orders entries so that the maximum is called first.
     static func < (left: Entry, right: Entry) -> Bool {
       (left.priority, right.taskIdentifier) < (right.priority, left.taskIdentifier)
     }
@@ -22,7 +22,7 @@ struct SubmissionQueue: Sendable {
 
   /// Limit for paused tasks, as a multiple of `capacity`. Beyond it, no further large task is submitted.
   private static let pausedShare = 16
-  /// Stale entries of the heap that are not worth a cleanup.
+  /// The number of stale heap entries that do not yet require a cleanup.
   private static let spareEntries = 64
 
   /// Size up to which a task is always submitted.
@@ -34,22 +34,22 @@ struct SubmissionQueue: Sendable {
   private var waiting: [TaskID: (entry: Entry, size: Int)] = [:]
   /// May contain stale entries: removed tasks, and earlier priorities of waiting tasks.
   private var heap = Heap<Entry>()
-  /// The waiting task that was told to begin.
+  /// The waiting task whose turn it is to begin.
   private var called: TaskID?
 
   /// - Parameters:
-  ///   - capacity: bytes of all submitted large tasks that are not paused. One task may exceed it alone.
+  ///   - capacity: bytes of all submitted large tasks that are not paused. A single task may exceed the capacity.
   init(smallSize: Int = 0, capacity: Int = .max) {
     self.smallSize = smallSize
     self.capacity = capacity
   }
 
-  /// Whether a task was told to begin and has not answered.
+  /// Whether a called task has not been submitted or removed yet.
   var hasCall: Bool { called != nil }
 
   func isLarge(_ task: TransferTask) -> Bool { task.textSize > smallSize }
 
-  /// Whether a task may become this one.
+  /// Returns whether the memory limit allows the changed task in place of the current one.
   func hasRoom(for new: TransferTask, inPlaceOf machine: borrowing TaskMachine) -> Bool {
     let known = submitted[new.id]
     let growth = new.textSize - (known?.size ?? 0)
@@ -63,7 +63,9 @@ struct SubmissionQueue: Sendable {
 
   /// Submits a task if there is room. Otherwise the task waits.
   /// - Returns: whether it is submitted.
-  mutating func submit(_ machine: borrowing TaskMachine, _ session: borrowing TransferSession, at now: Now)
+  mutating func submit(
+    _ machine: borrowing TaskMachine, _ session: borrowing TransferSession, at now: InputContext
+  )
     -> Bool
   {
     let task = machine.task
@@ -83,7 +85,9 @@ struct SubmissionQueue: Sendable {
   }
 
   /// Updates the queue after a change of a task.
-  mutating func note(_ machine: borrowing TaskMachine, _ session: borrowing TransferSession, at now: Now) {
+  mutating func note(
+    _ machine: borrowing TaskMachine, _ session: borrowing TransferSession, at now: InputContext
+  ) {
     let task = machine.task
     if machine.isResident {
       let isPaused = isLarge(task) && Self.isPaused(machine, session, at: now)
@@ -117,7 +121,7 @@ struct SubmissionQueue: Sendable {
     }
   }
 
-  /// The task has ended, or does not want to begin now.
+  /// Removes a task that has ended, or that does not want to begin now.
   mutating func remove(_ task: TaskID) {
     set(task, nil)
     if !waiting.isEmpty { waiting[task] = nil }
@@ -127,8 +131,8 @@ struct SubmissionQueue: Sendable {
   /// Removes the task if it was called and was not submitted.
   mutating func endCall(of task: TaskID) { if called == task { remove(task) } }
 
-  /// The next waiting task if there is room for it. It must be told to begin. Only one is called at a time: until it is submitted or
-  /// removed, the result is nil.
+  /// Calls the next waiting task if there is room for it. The caller must start that task. Only one task is called at a time: until it is
+  /// submitted or removed, the result is `nil`.
   mutating func callNext() -> TaskID? {
     guard called == nil else { return nil }
     while let next = heap.max {
@@ -143,10 +147,10 @@ struct SubmissionQueue: Sendable {
     return nil
   }
 
-  /// Whether the task may wait long: it is suspended, waits for a client's decision or for connectivity, or the worker waits for its date,
-  /// its next attempt, or tasks that are not discretionary. Other tasks may use its room meanwhile.
+  /// Returns whether the task may wait for long, so that other tasks may use its room meanwhile. The task may be suspended, or wait for a
+  /// decision or for connectivity. The worker may also hold it for its date, its next attempt, or tasks that are not discretionary.
   private static func isPaused(
-    _ machine: borrowing TaskMachine, _ session: borrowing TransferSession, at now: Now
+    _ machine: borrowing TaskMachine, _ session: borrowing TransferSession, at now: InputContext
   ) -> Bool {
     let task = machine.task
     if task.state == .suspended || machine.question != nil || task.retryWait != nil { return true }

@@ -1,45 +1,46 @@
 package import TransferModel
 
-/// How a task ends.
+/// The end of a task.
 extension TaskMachine {
-  /// Adds the end to the turn. The machine keeps showing the task as it was until that commit holds: nobody is told of an end that
-  /// a crash could undo.
+  /// Adds the end to the effects. The machine shows the unfinished task until the end is committed, because a crash could still undo the
+  /// end.
   mutating func end(
-    _ told: TransferOutcome, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+    _ told: TransferOutcome, _ session: borrowing TransferSession, at now: InputContext,
+    into effects: inout SessionEffects
   ) {
-    guard !isEnding else { return assertionFailure("a task ends twice") }
+    guard !isEnding else { return assertionFailure("a task must end only once") }
     var outcome = told
     if task.state == .canceling {
-      // It was as good as over; but once a task is marked as being canceled, it ends so (Apple, URLSessionTask.cancel()).
-      if case .file = outcome.body { turn.unwantedBodies.append(BlobKey(id, .body, outcome.blob)) }
+      // A task that is being cancelled ends as cancelled, even if its transfer has succeeded (Apple, URLSessionTask.cancel()).
+      if case .file = outcome.body { effects.unwantedBodies.append(BlobKey(id, .body, outcome.blob)) }
       outcome.endAsCancelled()
     }
-    settle(.withdrawn, session, at: outcome.endedAt, into: &turn)
-    if task.earliestBeginDate != nil || turn.submissions.isLarge(task) {
-      turn.alarms.append(.cancelBegin(id))
+    settle(.withdrawn, session, at: outcome.endedAt, into: &effects)
+    if task.earliestBeginDate != nil || effects.submissions.isLarge(task) {
+      effects.timers.append(.cancelBegin(id))
     }
-    if let body = upload.token { turn.droppedUploads.append(body) }
-    turn.heads.append(id)
-    place = .ending
+    if let body = upload.token { effects.droppedUploads.append(body) }
+    effects.respondedTasks.append(id)
+    executionState = .ending
     let ended = task.ended(with: outcome, keptFor: session.configuration.bodyRetention)
     // The last request of a delegate may never have been sent.
     if let file = task.replacementBodyKey, ended.replacementBodyKey != file {
-      turn.unwantedBodies.append(file)
+      effects.unwantedBodies.append(file)
     }
-    if case .memory(let bytes) = outcome.body { turn.smallBodies.append((id, bytes)) }
-    turn.update(ended)
-    turn.ended.append(id)
-    if now.isWatched, let delivery = ended.deliveryAtOnce { turn.events.append(delivery) }
-    for event in ended.endEvents(at: outcome.endedAt) { turn.tell(event, of: ended, in: session) }
+    if case .memory(let bytes) = outcome.body { effects.smallBodies.append((id, bytes)) }
+    effects.update(ended)
+    effects.ended.append(id)
+    if now.hasProgressListeners, let delivery = ended.wholeDataEvent { effects.events.append(delivery) }
+    for event in ended.endEvents(at: outcome.endedAt) { effects.emit(event, of: ended, in: session) }
   }
 
-  /// A data task goes on as a download: it is silent from here on, and the download is in its place.
+  /// Replaces a data task by a download. The data task reports nothing more.
   /// - Parameters:
-  ///   - number: of the question that was answered so.
+  ///   - number: the number of the decision with that answer.
   ///   - taskIdentifier: the download's.
   mutating func becomeDownload(
-    _ number: Int?, taskIdentifier: Int, _ session: borrowing TransferSession, at now: Now,
-    into turn: inout Turn
+    _ number: Int?, taskIdentifier: Int, _ session: borrowing TransferSession, at now: InputContext,
+    into effects: inout SessionEffects
   ) -> TaskMachine {
     // The download keeps the client's settings, except those for the data task's start and end.
     var specification = task.specification
@@ -47,34 +48,34 @@ extension TaskMachine {
     (specification.earliestBeginDate, specification.resumePoint) = (nil, nil)
     (specification.completion, specification.isAwaited) = (nil, false)
     var download = TransferTask(
-      id: turn.identifiers.make(at: now.wall), sessionID: task.sessionID, taskIdentifier: taskIdentifier,
+      id: effects.identifiers.make(at: now.wall), sessionID: task.sessionID, taskIdentifier: taskIdentifier,
       createdAt: now.wall, specification: specification)
     download.continueAs(task)
-    place = .ending
-    if let body = upload.dropReady() { turn.droppedUploads.append(body) }
+    executionState = .ending
+    if let body = upload.removeOffered() { effects.droppedUploads.append(body) }
     var ended = task
     _ = ended.lifecycle.complete()
-    ended.beginning.end()
+    ended.firstAttempt.end()
     ended.completedAt = now.wall
     ended.downloadTask = download.id
-    turn.created.append(download)
-    // How far it has come is another part of its row.
-    turn.update(download)
-    turn.update(ended)
-    turn.ended.append(id)
-    turn.tell(.taskDidCreate, at: now.wall, .created(download), of: download, in: session)
-    turn.tell(
+    effects.created.append(download)
+    // The download's progress is in another column of its row than its specification.
+    effects.update(download)
+    effects.update(ended)
+    effects.ended.append(id)
+    effects.emit(.taskDidCreate, at: now.wall, .created(download), of: download, in: session)
+    effects.emit(
       .dataTaskDidBecomeDownloadTask, at: now.wall, .becameDownload(download), of: ended, in: session)
     if download.state == .running {
-      turn.tell(download.stateEvent(at: now.wall), of: download, in: session)
+      effects.emit(download.stateEvent(at: now.wall), of: download, in: session)
     }
-    turn.answer(number, of: id, .becomeDownload(download.id))
-    return TaskMachine(download, at: .carried)
+    effects.answer(number, of: id, .becomeDownload(download.id))
+    return TaskMachine(download, at: .executing)
   }
 }
 
 extension TransferOutcome {
-  /// What a task comes to that whoever carried it out could not finish.
+  /// Changes the outcome to that of a task whose service stopped.
   mutating func endAsInterrupted() {
     error = TransferError(
       .networkConnectionLost, "the service stopped while the task was running",
@@ -82,7 +83,7 @@ extension TransferOutcome {
     error?.resumeDataAvailable = partial != nil
   }
 
-  /// What a task comes to that was cancelled before its end was told.
+  /// Changes the outcome to that of a task that was cancelled before its end was reported.
   package mutating func endAsCancelled() {
     guard error?.reason != .url(.cancelled) else { return }
     error = TransferError(.cancelled, "cancelled", failingURL: currentRequest.url)
@@ -92,13 +93,13 @@ extension TransferOutcome {
 }
 
 extension TransferTask {
-  /// The task as an outcome leaves it.
+  /// Returns the task with its outcome.
   /// - Parameter retention: seconds for which its body is kept.
   package func ended(with outcome: TransferOutcome, keptFor retention: Double) -> TransferTask {
     var task = self
     _ = task.lifecycle.complete()
     task.retryWait = nil
-    task.beginning.end()
+    task.firstAttempt.end()
     task.currentRequest = outcome.currentRequest
     task.response = outcome.response
     task.progress = outcome.progress
@@ -116,8 +117,8 @@ extension TransferTask {
     return task
   }
 
-  /// urlSession(_:dataTask:didReceive:) of a task whose data is delivered whole; nil where there is none.
-  package var deliveryAtOnce: TransferEvent? {
+  /// The event `urlSession(_:dataTask:didReceive:)` of a task whose data is delivered as a whole; `nil` if there is none.
+  package var wholeDataEvent: TransferEvent? {
     guard kind != .download, !preferences.prefersIncrementalDelivery, error == nil,
       progress.countOfBytesReceived > 0, let completedAt
     else { return nil }
@@ -126,7 +127,7 @@ extension TransferTask {
       .progress(progress, delta: progress.countOfBytesReceived))
   }
 
-  /// What is told of the end of a task that has ended.
+  /// Returns the events that report the end of an ended task.
   package func endEvents(at time: Timestamp) -> [TransferEvent] {
     func event(_ type: EventType, _ payload: TransferEvent.Payload) -> TransferEvent {
       TransferEvent(type, at: time, session: sessionID, task: id, payload)
@@ -143,15 +144,15 @@ extension TransferTask {
     return events
   }
 
-  /// Takes over what a data task has come to.
+  /// Copies the state of the data task that this download replaces.
   package mutating func continueAs(_ task: TransferTask) {
     lifecycle = task.lifecycle
     activity = .transferring
     currentRequest = task.currentRequest
     response = task.response
     progress = task.progress
-    // Its own body begins here.
+    // The download's own body begins at zero.
     progress.countOfBytesReceived = 0
-    beginning = task.beginning
+    firstAttempt = task.firstAttempt
   }
 }

@@ -1,145 +1,148 @@
 internal import TransferModel
 
-/// What whoever carries the task out tells of it.
+/// The facts that the engine or the worker reports about a task.
 extension TaskMachine {
-  mutating func take(
-    _ fact: TransferFact, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+  mutating func handle(
+    _ fact: TransferFact, _ session: borrowing TransferSession, at now: InputContext,
+    into effects: inout SessionEffects
   ) {
     guard !isEnding else { return }
-    if case .leaving = place, fact.isAnswered { return }
+    if case .leaving = executionState, fact.isAnswered { return }
     switch fact {
     case .progress(_, let counts, let time):
-      task.note(counts, isWatched: now.isWatched, at: time, into: &turn)
+      task.note(counts, isWatched: now.hasProgressListeners, at: time, into: &effects)
     case .ended(_, var outcome):
-      if case .leaving = place, task.state != .canceling, outcome.error?.reason == .url(.cancelled) {
-        guard !task.goOnElsewhere(from: outcome) else {
-          place = .idle(goesOn: task.state == .running)
-          return turn.update(task)
+      if case .leaving = executionState, task.state != .canceling, outcome.error?.reason == .url(.cancelled) {
+        guard !task.continueElsewhere(from: outcome) else {
+          executionState = .idle(goesOn: task.state == .running)
+          return effects.update(task)
         }
         outcome.endAsInterrupted()
       }
-      end(outcome, session, at: now, into: &turn)
-    case .keeps(_, let point):
+      end(outcome, session, at: now, into: &effects)
+    case .keptPartial(_, let point):
       task.partial = point
-      turn.update(task)
+      effects.update(task)
     case .authenticated(_, let space, let credential):
-      if turn.isCarriedElsewhere { turn.credentials.append((space, credential)) }
+      if effects.runsInWorker { effects.credentials.append((space, credential)) }
     case .asked(_, let number, let question, let time):
-      take(question, number, at: time, session, into: &turn)
+      handle(question, number, at: time, session, into: &effects)
     case .response(_, let response, let body, let time):
-      task.note(response, body.token, into: &turn)
-      // URLSession does not call it for background uploads.
-      if task.kind != .upload || !turn.isCarriedElsewhere {
-        turn.tell(.dataTaskDidReceiveResponse, at: time, .response(response), of: task, in: session)
+      task.note(response, body.token, into: &effects)
+      // URLSession does not call this method for background uploads.
+      if task.kind != .upload || !effects.runsInWorker {
+        effects.emit(.dataTaskDidReceiveResponse, at: time, .response(response), of: task, in: session)
       }
-    case .accepted(_, let response): task.note(response, nil, into: &turn)
+    case .accepted(_, let response): task.note(response, nil, into: &effects)
     case .willCache(_, let response, let size, let time):
-      turn.tell(.dataTaskWillCacheResponse, at: time, .willCache(response, size: size), of: task, in: session)
+      effects.emit(
+        .dataTaskWillCacheResponse, at: time, .willCache(response, size: size), of: task, in: session)
     case .waitsForConnectivity(_, let time):
-      task.waitForConnectivity(at: time, session, into: &turn)
-    case .began(_, let time): began(at: time, session, into: &turn)
+      task.waitForConnectivity(at: time, session, into: &effects)
+    case .began(_, let time): began(at: time, session, into: &effects)
     case .redirected(_, let response, let request, let time):
-      turn.replaceRequest(of: &task, with: request)
-      // URLSession does not call it in background sessions, where redirects are always followed.
+      effects.replaceRequest(of: &task, with: request)
+      // URLSession does not call this method in background sessions, which always follow redirects.
       if session.type != .background {
-        turn.tell(
+        effects.emit(
           .taskWillPerformHTTPRedirection, at: time, .redirected(response, to: request), of: task, in: session
         )
       }
     case .notified(_, let notification, let time):
-      turn.tell(notification.type, at: time, .notification(notification), of: task, in: session)
+      effects.emit(notification.type, at: time, .notification(notification), of: task, in: session)
     case .resumed(_, let offset, let total, let time):
-      task.goOn(at: offset, of: total, time, session, into: &turn)
-    case .retries(_, let count, let time, let wait): retries(count, wait, at: time, session, into: &turn)
-    case .beganDelayed(_, let time): beganDelayed(at: time, session, into: &turn)
-    case .wasTakenOver(_, let time): wasTakenOver(at: time, session, into: &turn)
+      task.recordResumeOffset(at: offset, of: total, time, session, into: &effects)
+    case .willRetry(_, let count, let time, let wait): retries(count, wait, at: time, session, into: &effects)
+    case .beganDelayed(_, let time): beganDelayed(at: time, session, into: &effects)
+    case .attemptReplaced(_, let time): wasTakenOver(at: time, session, into: &effects)
     }
-    // What another process has done is nowhere but here: it must outlive this one, as a suspended task does.
-    if turn.isCarriedElsewhere || task.state == .suspended, !isEnding, fact.changesRow {
-      turn.update(task)
+    // The next service must know the facts of the worker and of suspended tasks, and this row is their only copy.
+    if effects.runsInWorker || task.state == .suspended, !isEnding, fact.changesRow {
+      effects.update(task)
     }
   }
 
-  mutating func take(
+  mutating func handle(
     _ question: TransferQuestion, _ number: Int, at time: Timestamp, _ session: borrowing TransferSession,
-    into turn: inout Turn
+    into effects: inout SessionEffects
   ) {
     switch question {
     case .redirect(let response, let proposed):
-      turn.replaceRequest(of: &task, with: proposed)
-      ask(
+      effects.replaceRequest(of: &task, with: proposed)
+      requestDecision(
         .redirect(proposed: proposed), number: number, .taskWillPerformHTTPRedirection,
-        .redirected(response, to: proposed), at: time, session, into: &turn)
+        .redirected(response, to: proposed), at: time, session, into: &effects)
     case .challenge(let challenge, let type):
-      ask(
+      requestDecision(
         .challenge(challenge.protectionSpace.authenticationMethod), number: number, type,
-        .challenged(challenge), at: time, session, into: &turn)
+        .challenged(challenge), at: time, session, into: &effects)
     case .response(let response, let body):
-      task.note(response, body.token, into: &turn)
-      ask(
+      task.note(response, body.token, into: &effects)
+      requestDecision(
         .response, number: number, .dataTaskDidReceiveResponse, .response(response), at: time, session,
-        into: &turn)
+        into: &effects)
     case .caching(let response, let size):
-      ask(
+      requestDecision(
         .caching, number: number, .dataTaskWillCacheResponse, .willCache(response, size: size), at: time,
-        session, into: &turn)
+        session, into: &effects)
     case .bodyStream:
-      // What is left of the last one is of no use: the whole is needed again.
-      if let body = upload.dropUsed() { turn.droppedUploads.append(body) }
-      ask(.bodyStream, number: number, .taskNeedNewBodyStream, .none, at: time, session, into: &turn)
+      // The rest of the last body is useless, because the whole body is needed again.
+      if let body = upload.removeUsed() { effects.droppedUploads.append(body) }
+      requestDecision(
+        .bodyStream, number: number, .taskNeedNewBodyStream, .none, at: time, session, into: &effects)
       // The client may be sending already.
-      provideBody(session, at: time, into: &turn)
+      provideBody(session, at: time, into: &effects)
     }
   }
 
   private mutating func began(
-    at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
+    at time: Timestamp, _ session: borrowing TransferSession, into effects: inout SessionEffects
   ) {
-    task.beginning.start(at: time)
-    // An attempt counts for itself: what an earlier one moved is moved again.
+    task.firstAttempt.start(at: time)
+    // Each attempt counts its own bytes, because it sends and receives them again.
     (task.progress.countOfBytesSent, task.progress.countOfBytesReceived) = (0, 0)
-    task.enter(.transferring, at: time, session, into: &turn)
+    task.enter(.transferring, at: time, session, into: &effects)
   }
 
-  // MARK: The worker
+  // MARK: Worker
 
   private mutating func retries(
     _ count: Int, _ wait: RetryWait, at time: Timestamp, _ session: borrowing TransferSession,
-    into turn: inout Turn
+    into effects: inout SessionEffects
   ) {
-    settle(.withdrawn, session, at: time, into: &turn)
+    settle(.withdrawn, session, at: time, into: &effects)
     task.retryCount = count
     task.retryWait = wait
-    task.enter(.waitingToRetry, at: time, session, into: &turn)
+    task.enter(.waitingToRetry, at: time, session, into: &effects)
   }
 
   private mutating func beganDelayed(
-    at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
+    at time: Timestamp, _ session: borrowing TransferSession, into effects: inout SessionEffects
   ) {
-    // The task waited for the date last, after whatever else it waited for.
-    task.enter(.queued, at: time, session, into: &turn)
-    turn.tell(.taskWillBeginDelayedRequest, at: time, .delayed(task.currentRequest), of: task, in: session)
+    // The worker waits for the begin date after everything else, so the task is queued now.
+    task.enter(.queued, at: time, session, into: &effects)
+    effects.emit(.taskWillBeginDelayedRequest, at: time, .delayed(task.currentRequest), of: task, in: session)
   }
 
-  /// The attempt that asked is gone, and the next one will ask again.
+  /// Withdraws the decision of an attempt that is gone. The next attempt will request it again.
   private mutating func wasTakenOver(
-    at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
+    at time: Timestamp, _ session: borrowing TransferSession, into effects: inout SessionEffects
   ) {
-    settle(.withdrawn, session, at: time, into: &turn)
-    task.enter(.queued, at: time, session, into: &turn)
+    settle(.withdrawn, session, at: time, into: &effects)
+    task.enter(.queued, at: time, session, into: &effects)
   }
 }
 
 extension TransferFact {
-  /// Whoever tells it waits for an answer.
+  /// Whether the fact requests a decision, so that its sender waits for an answer.
   fileprivate var isAnswered: Bool { if case .asked = self { true } else { false } }
 
-  /// Whether the row of a background or suspended task is written again.
+  /// Whether the fact changes the row of a background or suspended task.
   fileprivate var changesRow: Bool {
     switch self {
     case .progress, .authenticated, .willCache, .accepted, .notified: false
-    case .began, .redirected, .response, .waitsForConnectivity, .asked, .resumed, .keeps,
-      .ended, .retries, .beganDelayed, .wasTakenOver:
+    case .began, .redirected, .response, .waitsForConnectivity, .asked, .resumed, .keptPartial,
+      .ended, .willRetry, .beganDelayed, .attemptReplaced:
       true
     }
   }

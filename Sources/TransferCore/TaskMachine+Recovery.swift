@@ -1,69 +1,73 @@
 internal import TransferModel
 
-/// How a task goes on that an earlier process left.
+/// Recovery of a task that an earlier service left.
 extension TaskMachine {
-  /// Nobody has the task any more.
+  /// Continues or ends a task that no process runs.
   mutating func recover(
-    _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+    _ session: borrowing TransferSession, at now: InputContext, into effects: inout SessionEffects
   ) {
     switch task.state {
-    case .running where place.goesOn:
-      // It has stopped for this process to go on, and its clients were told nothing of that.
-      launch(session, at: now, into: &turn)
+    case .running where executionState.goesOn:
+      // The earlier service stopped the task so that this one can continue it. Clients receive no event about the change.
+      startIfReady(session, at: now, into: &effects)
     case .running where task.waitsForDate(at: now):
-      // Nothing of it is lost: it waits for its date, as it did.
-      launch(session, at: now, into: &turn)
+      // The task has lost nothing: it still waits for its begin date.
+      startIfReady(session, at: now, into: &effects)
     case .running:
       var outcome = task.outcome(
         .networkConnectionLost, "the service stopped while the task was running", at: now.wall)
       outcome.partial = task.partial ?? outcome.partial
       outcome.error?.resumeDataAvailable = outcome.partial != nil
-      end(outcome, session, at: now, into: &turn)
-    case .canceling: end(task.outcome(.cancelled, "cancelled", at: now.wall), session, at: now, into: &turn)
+      end(outcome, session, at: now, into: &effects)
+    case .canceling:
+      end(task.outcome(.cancelled, "cancelled", at: now.wall), session, at: now, into: &effects)
     case .suspended, .completed: break
     }
   }
 
-  /// The question can still be answered.
-  mutating func recover(_ question: Question, seconds: Double, into turn: inout Turn) {
-    // Else it is clear already who has the task.
-    guard place == .uncertain else { return }
+  /// Restores a decision that can still be answered.
+  mutating func recover(_ question: OpenDecision, seconds: Double, into effects: inout SessionEffects) {
+    // In any other state, recovery already knows whether the worker has the task.
+    guard executionState == .unconfirmed else { return }
     self.question = question
-    if question.isAboutBeginning { task.beginning.announce() }
+    if question.isAboutBeginning { task.firstAttempt.announce() }
     task.activity = .waitingForDecision
-    turn.alarms.append(.decision(question.decision, of: id, afterSeconds: seconds))
+    effects.timers.append(.decision(question.decision, of: id, afterSeconds: seconds))
   }
 
-  /// The other process has the task. An order whose cause was written and itself was not, as the process died in between, is given
-  /// again: each changes nothing where it is known.
-  mutating func isThere(
-    _ elsewhere: Elsewhere, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+  /// Records that the worker has the task. If the service crashed between two commits, a command may be missing although its cause was
+  /// written. Such commands are repeated. The worker ignores those that it knows.
+  mutating func foundAtWorker(
+    _ elsewhere: ReceivedCommands, _ session: borrowing TransferSession, at now: InputContext,
+    into effects: inout SessionEffects
   ) {
-    guard place == .uncertain else { return }
-    place = .carried
+    guard executionState == .unconfirmed else { return }
+    executionState = .executing
     switch task.state {
-    case .canceling where !elsewhere.isCancelled: turn.order(.cancel(keepsPartial: false), of: id)
-    case .suspended where !elsewhere.isSuspended: turn.order(.suspend, of: id)
-    case .running where elsewhere.isSuspended: turn.order(.resume, of: id)
+    case .canceling where !elsewhere.isCancelled: effects.send(.cancel(keepsPartial: false), of: id)
+    case .suspended where !elsewhere.isSuspended: effects.send(.suspend, of: id)
+    case .running where elsewhere.isSuspended: effects.send(.resume, of: id)
     default: break
     }
   }
 
-  /// The other process has not the task, and has told no end of it: it was created, and not handed over.
-  /// - Parameter butPerhaps: nobody can say that.
-  mutating func isNowhere(
-    butPerhaps: Bool, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+  /// Records that the worker does not have the task and has reported no end, so the task was created but not submitted.
+  /// - Parameter butPerhaps: Whether the worker may still have the task, because that is not known.
+  mutating func missingAtWorker(
+    butPerhaps: Bool, _ session: borrowing TransferSession, at now: InputContext,
+    into effects: inout SessionEffects
   ) {
-    guard place == .uncertain else { return }
+    guard executionState == .unconfirmed else { return }
     guard !butPerhaps else {
-      place = .carried
+      executionState = .executing
       return
     }
-    if question?.isAboutBeginning != true { settle(.withdrawn, session, at: now.wall, into: &turn) }
-    place = .idle(goesOn: false)
+    if question?.isAboutBeginning != true { settle(.withdrawn, session, at: now.wall, into: &effects) }
+    executionState = .idle(goesOn: false)
     switch task.state {
-    case .running: launch(session, at: now, into: &turn)
-    case .canceling: end(task.outcome(.cancelled, "cancelled", at: now.wall), session, at: now, into: &turn)
+    case .running: startIfReady(session, at: now, into: &effects)
+    case .canceling:
+      end(task.outcome(.cancelled, "cancelled", at: now.wall), session, at: now, into: &effects)
     case .suspended, .completed: break
     }
   }

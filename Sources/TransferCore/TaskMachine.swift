@@ -1,43 +1,43 @@
 package import TransferModel
 
-/// One unfinished task: what its clients were told of it, and what they are told next. A plain value.
+/// The state machine of one unfinished task, as its clients see it. A plain value.
 ///
-/// What is being tried for the task is known where it is carried out, and joined to this by orders and facts.
+/// The engine or the worker knows the state of the transfer itself. Commands and facts connect the two.
 package struct TaskMachine: Sendable {
-  /// As clients see it. A task that is ending is shown as it was, until its end holds.
+  /// The task as clients see it. A task that is ending is shown unfinished until its end is committed.
   package internal(set) var task: TransferTask
-  /// The delegate call that waits for an answer. An idle task asks whether it may begin.
-  package internal(set) var question: Question?
+  /// The open decision. An idle task may have one about its start.
+  package internal(set) var question: OpenDecision?
   var upload = TaskUpload.none
-  /// How often it was changed.
+  /// The number of changes so far.
   var revision = 0
 
-  /// - Parameter place: where a task that was just created, or that an earlier process left, is.
-  package init(_ task: TransferTask, at place: TaskPlace) {
+  /// - Parameter place: the execution state of a new or recovered task.
+  package init(_ task: TransferTask, at place: TaskExecutionState) {
     self.task = task
-    self.task.place = place
+    self.task.executionState = place
   }
 
   var id: TaskID { task.id }
 
-  package internal(set) var place: TaskPlace {
-    get { task.place }
+  package internal(set) var executionState: TaskExecutionState {
+    get { task.executionState }
     set {
-      assert(place.mayBecome(newValue), "invalid transition: \(place) to \(newValue)")
-      task.place = newValue
+      assert(executionState.mayBecome(newValue), "invalid transition: \(executionState) to \(newValue)")
+      task.executionState = newValue
     }
   }
 
-  package var isCreating: Bool { if case .creating = place { true } else { false } }
-  package var isEnding: Bool { if case .ending = place { true } else { false } }
-  /// Not submitted, without a pending decision.
-  var isIdle: Bool { if case .idle = place { question == nil } else { false } }
-  /// Whether the task stays in memory for long: it is submitted, or its delegate is asked whether it may begin.
-  var isResident: Bool { place.isSubmitted || question != nil }
+  package var isCreating: Bool { if case .creating = executionState { true } else { false } }
+  package var isEnding: Bool { if case .ending = executionState { true } else { false } }
+  /// Whether the task is not submitted and has no open decision.
+  var isIdle: Bool { if case .idle = executionState { question == nil } else { false } }
+  /// Whether the task stays in memory for long: it is submitted, or has an open decision about its start.
+  var isResident: Bool { executionState.isSubmitted || question != nil }
 
-  /// The engine is told to stop. Its question must be settled.
+  /// Records that the engine has to stop the task. The caller settles the open decision first.
   mutating func leave() {
     assert(question == nil)
-    place = .leaving
+    executionState = .leaving
   }
 }

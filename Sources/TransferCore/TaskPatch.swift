@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// What a client changes of a task; nil leaves a member as it is, and an inner nil takes it away.
+/// The changes that a client makes to a task. `nil` keeps a member, and an inner `nil` removes its value.
 package struct TaskPatch: Sendable {
   package var priority: Double?
   package var description: String??

@@ -1,9 +1,8 @@
 package import TransferModel
 
-/// The unfinished tasks of a session by their ids, as one value. Each has a place of its own on the heap, so that the table stays small
-/// however much a task holds, and none is moved when it grows.
+/// The unfinished tasks of a session, by id. A value type. Each task has its own heap object, so that a growing table moves no task.
 package struct TaskTable: Sendable {
-  /// Unchecked: it is changed only where a table has it for itself.
+  /// Unchecked: a table changes a box only if it has the only reference to the box.
   private final class Box: @unchecked Sendable {
     var machine: TaskMachine
     init(_ machine: TaskMachine) { self.machine = machine }
@@ -14,23 +13,23 @@ package struct TaskTable: Sendable {
   package init() {}
 
   package var count: Int { boxes.count + evicted.count }
-  /// In the order of their ids, which is that of their creation.
+  /// The ids in order, which is the order of creation.
   package var ids: [TaskID] { (Array(boxes.keys) + evicted.keys).sorted() }
 
-  /// Nil for an evicted task, too.
+  /// The machine of a task; `nil` for an evicted task, too.
   package subscript(id: TaskID) -> TaskMachine? { boxes[id]?.machine }
 
-  /// Looks at a task in its place; nil for an evicted task, too.
-  func look<Result>(_ id: TaskID, _ body: (borrowing TaskMachine) -> Result) -> Result? {
+  /// Reads a task in place. Returns `nil` for an evicted task, too.
+  func read<Result>(_ id: TaskID, _ body: (borrowing TaskMachine) -> Result) -> Result? {
     boxes[id].map { body($0.machine) }
   }
 
   package func contains(_ id: TaskID) -> Bool { boxes[id] != nil || isEvicted(id) }
 
-  /// Whether the task has to be read from its row.
+  /// Returns whether the task must be read from its row.
   package func isEvicted(_ id: TaskID) -> Bool { evicted[id] != nil }
 
-  /// Whether a task has a begin date and satisfies the predicate. An evicted task with a begin date always counts.
+  /// Returns whether a task has a begin date and satisfies the predicate. An evicted task with a begin date always counts.
   package func hasBeginDate(where predicate: (TransferTask) -> Bool) -> Bool {
     evicted.values.contains(where: \.hasBeginDate)
       || boxes.values.contains { $0.machine.task.earliestBeginDate != nil && predicate($0.machine.task) }
@@ -38,7 +37,7 @@ package struct TaskTable: Sendable {
 
   // MARK: Eviction
 
-  /// Evicts a task whose row says all that is known of it.
+  /// Evicts a task whose row is complete, unless the task has changed since.
   mutating func evict(_ eviction: Eviction) {
     guard let machine = boxes[eviction.task]?.machine, machine.revision == eviction.revision,
       let rest = EvictedTask(machine)
@@ -47,22 +46,22 @@ package struct TaskTable: Sendable {
     boxes[eviction.task] = nil
   }
 
-  /// - Parameter task: as it was read from its row.
+  /// - Parameter task: the task as read from its row.
   /// - Returns: whether it was evicted.
   mutating func load(_ task: TransferTask) -> Bool {
     guard let rest = evicted.removeValue(forKey: task.id) else { return false }
-    var machine = TaskMachine(task, at: .idle(goesOn: task.place.goesOn))
+    var machine = TaskMachine(task, at: .idle(goesOn: task.executionState.goesOn))
     // Only `announced` is kept in memory. The rest comes from the row, which a new owner may have written.
-    if rest.beginning == .announced { machine.task.beginning.announce() }
+    if rest.firstAttempt == .announced { machine.task.firstAttempt.announce() }
     machine.revision = rest.revision
     insert(machine)
     return true
   }
 
-  /// That its begin date has come was told.
-  mutating func hadBegun(evicted id: TaskID) { evicted[id]?.beginning.announce() }
+  /// Records that the start of an evicted task was announced.
+  mutating func hadBegun(evicted id: TaskID) { evicted[id]?.firstAttempt.announce() }
 
-  /// Whether nobody carries any of them out, asks about one, or is sending the body of one.
+  /// Whether no task in memory is submitted, has an open decision, or has a client that sends its body.
   var areIdle: Bool {
     boxes.values.allSatisfy { $0.machine.isIdle && $0.machine.upload.token == nil }
   }
@@ -71,7 +70,7 @@ package struct TaskTable: Sendable {
 
   mutating func remove(_ id: TaskID) -> TaskMachine? { boxes.removeValue(forKey: id)?.machine }
 
-  /// Changes one in its place; nil where there is none.
+  /// Changes a task in place. Returns `nil` if the task is not in memory.
   @discardableResult
   mutating func change<Result>(_ id: TaskID, _ body: (inout TaskMachine) -> Result) -> Result? {
     guard let index = boxes.index(forKey: id) else { return nil }

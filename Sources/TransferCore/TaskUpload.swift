@@ -1,17 +1,17 @@
 package import TransferModel
 
-/// What a client sends for a task that streams its body. A plain value.
+/// The body that a client streams for a task. A plain value.
 package enum TaskUpload: Sendable {
   case none
-  /// The client is ready; the task has not asked yet.
+  /// A client is ready to send, but the task has not requested the body yet.
   case ready(any BodyToken)
   case used(any BodyToken)
 
-  /// Why a client cannot send the body of a task now.
+  /// The reason why a client cannot send the body of a task now.
   package enum Refusal: Error, Sendable {
     /// The task's body is not a stream.
     case noBodyStream
-    /// The task has its body, or does not want one any more.
+    /// The task has its body already, or no longer needs it.
     case notWanted
   }
 
@@ -22,28 +22,29 @@ package enum TaskUpload: Sendable {
     }
   }
 
-  /// The task asks for it: what a client is ready to send, from here on in use.
-  mutating func use() -> (any BodyToken)? {
+  /// Marks the offered body as used, and returns it.
+  mutating func claim() -> (any BodyToken)? {
     guard case .ready(let token) = self else { return nil }
     self = .used(token)
     return token
   }
 
-  /// What is left of the last one is of no use: the whole is needed again.
-  mutating func dropUsed() -> (any BodyToken)? {
+  /// Removes a used body, because the whole body is needed again.
+  mutating func removeUsed() -> (any BodyToken)? {
     guard case .used(let token) = self else { return nil }
     self = .none
     return token
   }
 
-  /// Nobody asks any more for the body that a client is ready to send: it must not wait for that.
-  mutating func dropReady() -> (any BodyToken)? {
+  /// Removes an offered body that will not be requested, so that its client need not wait.
+  mutating func removeOffered() -> (any BodyToken)? {
     guard case .ready(let token) = self else { return nil }
     self = .none
     return token
   }
 
-  /// The client left before anything of the body was wanted. False where it is another's.
+  /// Removes an offered body whose client left before any byte was read.
+  /// - Returns: `false` if the task now has another client's body.
   mutating func withdraw(_ body: any BodyToken) -> Bool {
     guard case .ready(let token) = self, token === body else { return false }
     self = .none

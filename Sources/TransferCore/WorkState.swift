@@ -1,9 +1,9 @@
 package import TransferModel
 
-/// How far a background task has come where it is carried out. A row of the store, sealed.
+/// The progress of a background task in the worker. One sealed row of the ledger.
 ///
-/// `TaskPlace` is the service's view of a task; this is what the worker does and will try next. Either process may
-/// be ahead of the other. The two meet only in commands and news, and in `Elsewhere` when the service restarts.
+/// `TaskExecutionState` is the service's view of a task; this is what the worker does and will try next. Either process may be ahead of the
+/// other. The two meet only in commands and worker reports, and in `ReceivedCommands` when the service restarts.
 package struct WorkState: Sendable, Equatable {
   package enum Cancellation: String, Sendable {
     case keepingPartial, droppingPartial
@@ -11,41 +11,41 @@ package struct WorkState: Sendable, Equatable {
 
   package init() {}
 
-  /// Attempts that were begun, but for those that ended with their process; and those that were followed by another.
+  /// The attempts begun, without those that their process lost, and the attempts that another one followed.
   package var attempts = 0
   package var retries = 0
-  /// Attempts that failed since one got further than those before it.
+  /// The number of failed attempts since one got further than all earlier ones.
   package var failures = 0
-  /// The farthest byte that an attempt got to.
+  /// The highest byte offset that an attempt reached.
   package var furthest: Int64 = 0
   package var isSuspended = false
-  /// It was cancelled, and is to end so; whether what it has got is kept for resume data.
+  /// Set if the task was cancelled and must end as cancelled; says whether its partial body is kept as resume data.
   package var cancellation: Cancellation?
-  /// The begin date has come and was told.
+  /// Whether the begin date has come and was reported.
   package var hasBegun = false
-  /// As it was handed over: the task's own row tells where redirects have led.
+  /// The request as submitted. The task's own row has the request after redirects.
   package var request: TransferRequest?
-  /// When the first attempt began: timeoutIntervalForResource counts from here.
+  /// The start of the first attempt, from which timeoutIntervalForResource counts.
   package var startedAt: Timestamp?
-  /// Since when it is suspended.
+  /// The time of the suspension; `nil` if the task is not suspended.
   package var suspendedAt: Timestamp?
-  /// The next attempt is not before then, and was so many seconds away.
+  /// The earliest start of the next attempt, and its delay in seconds when it was set.
   package var retryAt: Timestamp?
   package var retryDelay: Double?
-  /// What is on the disk to go on from; at first, what the client gave.
+  /// The bytes on disk from which an attempt can continue. At first, the resume point that the client supplied.
   package var partial: ResumePoint?
-  /// It was under way when this was written.
+  /// Whether an attempt was running when this row was written.
   package var isActive = false
-  /// Processes that crashed while they carried it out: in a row, without it having lived for long in between, and in all.
+  /// The crashes of workers that were running the task: `deaths` in a row, without a long enough attempt in between, and `crashes` in all.
   package var deaths = 0
   package var crashes = 0
-  /// How many questions were asked, in all attempts: the number of the last one.
-  package var questions = 0
-  /// The challenge that waits for an answer, and those that were answered: who asks again after a death is told the same.
-  package var question: AskedChallenge?
+  /// The number of decisions requested in all attempts, which is the number of the last one.
+  package var decisionCount = 0
+  /// The challenge that waits for an answer, and the answered ones. An attempt that meets the same challenge again gets the same answer.
+  package var openChallenge: ChallengeIdentity?
   package var answers: [AnsweredChallenge] = []
 
-  /// A suspended task has no timeouts: the time in which it was counts for nothing.
+  /// Resumes the task. A suspended task has no timeouts, so its start moves by the time of the suspension.
   package mutating func resume(at time: Timestamp) {
     isSuspended = false
     defer { suspendedAt = nil }
@@ -53,18 +53,18 @@ package struct WorkState: Sendable, Equatable {
     startedAt = start.adding(seconds: max(0, time.since(max(start, suspendedAt))))
   }
 
-  /// So many workers crashed while it was under way that it has to prove itself alone, though each lived for a while.
+  /// Whether so many workers crashed during the task that it must be tried alone, even though its attempts lived for a while.
   package var crashesOften: Bool { crashes >= 20 }
 
-  /// It may be tried alone: others wait until it has lived for a while.
-  package var mustProveItself: Bool { deaths > 0 || crashesOften }
+  /// Whether the task may be on trial: other suspects wait until its attempt has lived for a while.
+  package var isOnProbation: Bool { deaths > 0 || crashesOften }
 
-  /// Whether an answer to the question of that number is one to the question that waits.
-  package func waits(for number: Int) -> Bool { question != nil && number == questions }
+  /// Returns whether a decision of this number is the one that waits.
+  package func waits(for number: Int) -> Bool { openChallenge != nil && number == decisionCount }
 }
 
-/// A challenge, as far as another attempt can tell that it meets the same.
-package struct AskedChallenge: Sendable, Equatable {
+/// The parts of a challenge by which another attempt recognises it.
+package struct ChallengeIdentity: Sendable, Equatable {
   package let protectionSpace: ProtectionSpace
   package let serverTrust: ServerTrust?
 
@@ -79,10 +79,10 @@ package struct AskedChallenge: Sendable, Equatable {
 }
 
 package struct AnsweredChallenge: Sendable, Equatable {
-  package let challenge: AskedChallenge
+  package let challenge: ChallengeIdentity
   package let answer: ChallengeAnswer
 
-  package init(challenge: AskedChallenge, answer: ChallengeAnswer) {
+  package init(challenge: ChallengeIdentity, answer: ChallengeAnswer) {
     self.challenge = challenge
     self.answer = answer
   }

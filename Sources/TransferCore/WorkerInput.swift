@@ -1,40 +1,40 @@
 package import TransferModel
 
-/// What the machine of the process that carries background tasks out is told.
+/// The inputs of the worker's machine.
 package enum WorkerInput: Sendable {
-  // MARK: The service
+  // MARK: Service
 
-  /// A task is handed over, as its row is now. A large session is passed along, as read from its row.
+  /// Submits a task as read from its row. A large session is passed along, as read from its row.
   case submit(TransferTask, in: TransferSession?)
   case command(TaskCommand, TaskID)
-  case forget(SessionID)
-  /// Something that concerns no task is to be done in its place among the orders, under the number that its giver knows it by.
-  case aside(Int)
+  case releaseSession(SessionID)
+  /// Queues a command that concerns no task, in its place among the commands to the engine. The number identifies it to its sender.
+  case sessionCommand(Int)
 
-  // MARK: The engine, clocks, commits
+  // MARK: Engine, clocks, commits
 
   case fact(TransferFact)
-  /// A begin date, or the time of the next attempt, may have come.
-  case due(TaskID)
-  /// An attempt has lived for a while.
-  case survived(TaskID, attempt: Int)
-  /// That an attempt has begun is on the disk.
-  case written(TaskID, attempt: Int)
-  /// The machine has less to do, or a window of the operator's has opened or closed.
+  /// Reports that a begin date, or the time of the next attempt, may have come.
+  case retryDue(TaskID)
+  /// Reports that an attempt has run for long enough to be cleared of suspicion.
+  case crashWindowPassed(TaskID, attempt: Int)
+  /// Reports that the start of an attempt is on disk.
+  case attemptCommitted(TaskID, attempt: Int)
+  /// Checks again whether discretionary tasks may run: there is less to do, or one of the operator's time windows has opened or closed.
   case review
 
-  // MARK: Life
+  // MARK: Start and stop
 
-  /// The earlier process died by its own fault.
+  /// Reports that the earlier worker crashed.
   case wasCrash
   case session(TransferSession)
-  /// A task that an earlier process left, with its whole session. Its partial files were checked.
-  /// - Parameter hasCrashed: the earlier process died by its own fault, and perhaps by this task.
+  /// Adds a task that an earlier worker left, with its whole session. Its partial files were checked.
+  /// - Parameter hasCrashed: Whether the earlier worker crashed, possibly because of this task.
   case recovered(TransferTask, in: TransferSession, WorkState, hasCrashed: Bool)
-  /// A row of a task that is gone.
+  /// Reports a row whose task is gone.
   case orphaned(TaskID)
-  /// All of those were told, and what was asked for meanwhile.
+  /// Reports that all sessions and tasks, and all pending commands, were passed to the machine.
   case started
-  /// Stops every transfer, each with what it has got on the disk and in its row, so that another process goes on from there.
+  /// Stops every transfer and keeps its bytes on disk and in its row, so that another worker can continue.
   case drain
 }

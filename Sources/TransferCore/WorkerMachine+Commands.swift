@@ -1,9 +1,9 @@
 internal import TransferModel
 
-/// What the service asks for.
+/// The commands of the service.
 extension WorkerMachine {
   mutating func submit(
-    _ task: TransferTask, in row: TransferSession?, at now: Now, into turn: inout WorkerTurn
+    _ task: TransferTask, in row: TransferSession?, at now: InputContext, into effects: inout WorkerEffects
   ) {
     guard attempts[task.id] == nil, task.state != .completed,
       let session = sessions[task.sessionID].flatMap({ attempts.whole($0, row) })
@@ -12,87 +12,92 @@ extension WorkerMachine {
     }
     let attempt = AttemptMachine(task, session: session)
     attempts.insert(attempt)
-    turn.keep(attempt)
-    admit(task.id, at: now, into: &turn)
+    effects.keep(attempt)
+    admit(task.id, at: now, into: &effects)
   }
 
-  mutating func take(_ command: TaskCommand, of id: TaskID, at now: Now, into turn: inout WorkerTurn) {
+  mutating func handle(
+    _ command: TaskCommand, of id: TaskID, at now: InputContext, into effects: inout WorkerEffects
+  ) {
     switch command {
-    case .suspend: suspend(id, at: now, into: &turn)
-    case .resume: resume(id, at: now, into: &turn)
+    case .suspend: suspend(id, at: now, into: &effects)
+    case .resume: resume(id, at: now, into: &effects)
     case .cancel(let keepsPartial):
-      cancel(id, keepsPartial ? .keepingPartial : .droppingPartial, at: now, into: &turn)
-    case .answer(let answer, let question): take(answer, to: question, of: id, into: &turn)
+      cancel(id, keepsPartial ? .keepingPartial : .droppingPartial, at: now, into: &effects)
+    case .answer(let answer, let question): handle(answer, to: question, of: id, into: &effects)
     case .setPriority(let priority):
       attempts.change(id) {
         $0.task.priority = priority
-        turn.order(command, of: $0)
+        effects.order(command, of: $0)
       }
     case .setLimit(let limit):
       attempts.change(id) {
         $0.task.maximumBytesPerSecond = limit
-        turn.order(command, of: $0)
+        effects.order(command, of: $0)
       }
     case .setBeginDate(let date):
       attempts.change(id) { $0.task.earliestBeginDate = date }
-      admit(id, at: now, into: &turn)
+      admit(id, at: now, into: &effects)
     }
   }
 
-  private mutating func suspend(_ id: TaskID, at now: Now, into turn: inout WorkerTurn) {
+  private mutating func suspend(_ id: TaskID, at now: InputContext, into effects: inout WorkerEffects) {
     guard var attempt = attempts[id], !attempt.state.isSuspended else { return }
     attempt.state.isSuspended = true
     attempt.state.suspendedAt = now.wall
     attempts.insert(attempt)
-    turn.keep(attempt)
+    effects.keep(attempt)
     guard attempt.isActive else { return }
-    turn.order(.suspend, of: attempt)
-    // Nobody waits for one that does nothing.
-    if discretion.suspend(id) { review(at: now, into: &turn) }
+    effects.order(.suspend, of: attempt)
+    // Discretionary tasks do not wait for a suspended one.
+    if discretion.suspend(id) { review(at: now, into: &effects) }
   }
 
-  private mutating func resume(_ id: TaskID, at now: Now, into turn: inout WorkerTurn) {
+  private mutating func resume(_ id: TaskID, at now: InputContext, into effects: inout WorkerEffects) {
     guard var attempt = attempts[id], attempt.state.isSuspended else { return }
     attempt.state.resume(at: now.wall)
     attempts.insert(attempt)
-    turn.keep(attempt)
-    if attempt.isActive { goOn(attempt, into: &turn) } else { admit(id, at: now, into: &turn) }
+    effects.keep(attempt)
+    if attempt.isActive { goOn(attempt, into: &effects) } else { admit(id, at: now, into: &effects) }
   }
 
   private mutating func cancel(
-    _ id: TaskID, _ cancellation: WorkState.Cancellation, at now: Now, into turn: inout WorkerTurn
+    _ id: TaskID, _ cancellation: WorkState.Cancellation, at now: InputContext,
+    into effects: inout WorkerEffects
   ) {
     guard var attempt = attempts[id], attempt.state.cancellation == nil else { return }
     attempt.state.cancellation = cancellation
     attempts.insert(attempt)
-    guard attempt.isActive else { return endCancelled(attempt, at: now, into: &turn) }
-    turn.keep(attempt)
-    turn.order(.cancel(keepsPartial: cancellation == .keepingPartial), of: attempt)
+    guard attempt.isActive else { return endCancelled(attempt, at: now, into: &effects) }
+    effects.keep(attempt)
+    effects.order(.cancel(keepsPartial: cancellation == .keepingPartial), of: attempt)
   }
 
-  /// The end of a task that was cancelled while nobody carried it out.
-  mutating func endCancelled(_ attempt: AttemptMachine, at now: Now, into turn: inout WorkerTurn) {
+  /// Ends a task that was cancelled between two attempts.
+  mutating func endCancelled(
+    _ attempt: AttemptMachine, at now: InputContext, into effects: inout WorkerEffects
+  ) {
     let outcome = attempt.cancelled(at: now.wall)
     let keeps = attempt.state.cancellation == .keepingPartial
     if !keeps, let point = attempt.state.partial?.download, point.source == attempt.id {
-      turn.orders.append(.remove(point.key))
+      effects.engineCommands.append(.remove(point.key))
     }
-    end(attempt.id, outcome, into: &turn)
+    end(attempt.id, outcome, into: &effects)
   }
 
-  /// Gives an answer to the transfer, and keeps it for the next attempt. An answer to an earlier question is dropped.
-  private mutating func take(
-    _ answer: TransferAnswer, to question: Int, of id: TaskID, into turn: inout WorkerTurn
+  /// Passes an answer to the transfer, and keeps it for later attempts. An answer to an earlier challenge is dropped.
+  private mutating func handle(
+    _ answer: TransferAnswer, to question: Int, of id: TaskID, into effects: inout WorkerEffects
   ) {
     let kept: ChallengeAnswer
     switch answer {
     case .challenge(let answer): kept = answer
     case .byDefault: kept = .performDefaultHandling
-    default: return assertionFailure("tasks of background sessions only ask about challenges")
+    default: return assertionFailure("challenges are the only decisions of background sessions")
     }
-    guard var attempt = attempts[id], attempt.take(kept, to: question) else { return }
+    guard var attempt = attempts[id], attempt.keepAnswer(kept, to: question) else { return }
     attempts.insert(attempt)
-    turn.keep(attempt)
-    turn.order(.answer(answer, question: attempt.state.questions), of: attempt)
+    effects.keep(attempt)
+    effects.order(.answer(answer, question: attempt.state.decisionCount), of: attempt)
   }
 }

@@ -1,21 +1,20 @@
 package import TransferModel
 
-/// All that the process decides that carries background tasks out: when attempts begin, and what follows them. A plain value.
+/// The state machine of the worker: it decides when attempts begin and what follows them. A plain value.
 package struct WorkerMachine: Sendable {
-  /// From its begin on, an attempt that lives so long is not what others died of.
-  package static let proof = Duration.seconds(2)
-  /// The same from its way to the engine on, and for a task under which many workers have crashed.
-  package static let longestProof = Duration.seconds(10)
+  /// An attempt that runs for this long after its start is cleared of suspicion.
+  package static let crashWindow = Duration.seconds(2)
+  /// The same, counted from submission, and for a task during which many workers crashed.
+  package static let longestCrashWindow = Duration.seconds(10)
 
   package internal(set) var attempts = AttemptTable()
   /// The background sessions. Large ones are outlines; their attempts keep the whole session.
   package private(set) var sessions: [SessionID: TransferSession] = [:]
   var suspects = CrashGuard()
   var discretion: DiscretionMachine
-  /// What an earlier process left is known, and what was asked for meanwhile.
+  /// Whether the rows and pending commands of earlier workers were read.
   private(set) var hasStarted = false
-  /// An earlier process died by its own fault: that a task is under way is on the disk before it is, or a death by it would not be
-  /// counted.
+  /// Whether an earlier worker crashed. The start of each attempt is then written before its submission, so that the next crash is counted.
   private(set) var isCareful = false
   package private(set) var isDraining = false
 
@@ -23,58 +22,61 @@ package struct WorkerMachine: Sendable {
     self.discretion = DiscretionMachine(policy: discretion)
   }
 
-  /// True where the engine has nothing.
+  /// Whether the engine has no task.
   package var isIdle: Bool { discretion.active.isEmpty }
-  /// True where the engine has nothing, and nothing yields to others.
+  /// Whether the engine has no task, and no discretionary task waits for others.
   package var isQuiet: Bool { isIdle && discretion.isQuiet }
 
-  package mutating func handle(_ input: WorkerInput, at now: Now, into turn: inout WorkerTurn) {
+  package mutating func handle(_ input: WorkerInput, at now: InputContext, into effects: inout WorkerEffects)
+  {
     #if DEBUG
-      if let injector = Flaw.injector { return injector.handle(input, at: now, into: &turn, by: &self) }
+      if let injector = InjectedFault.injector {
+        return injector.handle(input, at: now, into: &effects, by: &self)
+      }
     #endif
-    decide(input, at: now, into: &turn)
+    decide(input, at: now, into: &effects)
   }
 
-  mutating func decide(_ input: WorkerInput, at now: Now, into turn: inout WorkerTurn) {
+  mutating func decide(_ input: WorkerInput, at now: InputContext, into effects: inout WorkerEffects) {
     switch input {
-    case .submit(let task, let row): submit(task, in: row, at: now, into: &turn)
-    case .command(let command, let id): take(command, of: id, at: now, into: &turn)
-    case .forget(let session): sessions[session] = nil
-    case .aside(let number): turn.orders.append(.aside(number))
-    case .fact(let fact): take(fact, at: now, into: &turn)
-    case .due(let id): admit(id, at: now, into: &turn)
-    case .survived(let id, let attempt): survived(id, attempt, at: now, into: &turn)
-    case .written(let id, let attempt): written(id, attempt, at: now, into: &turn)
-    case .review: review(at: now, into: &turn)
+    case .submit(let task, let row): submit(task, in: row, at: now, into: &effects)
+    case .command(let command, let id): handle(command, of: id, at: now, into: &effects)
+    case .releaseSession(let session): sessions[session] = nil
+    case .sessionCommand(let number): effects.engineCommands.append(.sessionCommand(number))
+    case .fact(let fact): handle(fact, at: now, into: &effects)
+    case .retryDue(let id): admit(id, at: now, into: &effects)
+    case .crashWindowPassed(let id, let attempt): survived(id, attempt, at: now, into: &effects)
+    case .attemptCommitted(let id, let attempt): written(id, attempt, at: now, into: &effects)
+    case .review: review(at: now, into: &effects)
     case .wasCrash: isCareful = true
     case .session(let session): sessions[session.id] = session.isLarge ? session.outline : session
-    case .orphaned(let id): turn.finish(id)
+    case .orphaned(let id): effects.finish(id)
     case .recovered(let task, let row, let state, let hasCrashed):
-      recover(task, in: row, state, hasCrashed, at: now, into: &turn)
+      recover(task, in: row, state, hasCrashed, at: now, into: &effects)
     case .started:
       hasStarted = true
-      startSuspects(at: now, into: &turn)
-    case .drain: drain(into: &turn)
+      startSuspects(at: now, into: &effects)
+    case .drain: drain(into: &effects)
     }
   }
 
-  /// The task is over: this is the last that is heard of it.
-  mutating func end(_ id: TaskID, _ outcome: TransferOutcome, into turn: inout WorkerTurn) {
+  /// Ends a task and removes it from the machine.
+  mutating func end(_ id: TaskID, _ outcome: TransferOutcome, into effects: inout WorkerEffects) {
     let attempt = attempts.remove(id)
-    if attempt?.task.earliestBeginDate != nil { turn.alarms.append(.cancelBegin(id)) }
+    if attempt?.task.earliestBeginDate != nil { effects.timers.append(.cancelBegin(id)) }
     discretion.end(id)
     suspects.ended(id)
-    turn.facts.append(.ended(id, outcome))
-    turn.finish(id)
+    effects.facts.append(.ended(id, outcome))
+    effects.finish(id)
   }
 
-  private mutating func drain(into turn: inout WorkerTurn) {
+  private mutating func drain(into effects: inout WorkerEffects) {
     isDraining = true
-    // Those that have not begun first: none begins because another was stopped.
+    // Attempts that have not begun are stopped first, so that none begins because another was stopped.
     let active = discretion.active.compactMap { attempts[$0] }.sorted { left, right in
       let (leftBegan, rightBegan) = (left.state.startedAt != nil, right.state.startedAt != nil)
       return leftBegan == rightBegan ? left.id > right.id : rightBegan
     }
-    for attempt in active { turn.order(.cancel(keepsPartial: true), of: attempt) }
+    for attempt in active { effects.order(.cancel(keepsPartial: true), of: attempt) }
   }
 }

@@ -4,7 +4,7 @@ package import TransferModel
 // MARK: Tasks
 
 extension TenantView {
-  /// - Parameter session: as `session(_:)` returned it.
+  /// - Parameter session: as returned by `session(_:)`.
   package func createTasks(
     _ specifications: [TaskSpecification], in session: TransferSession,
     reply: @escaping @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
@@ -13,22 +13,22 @@ extension TenantView {
     return try await service.tasks.create(specifications, in: session, reply: reply)
   }
 
-  /// Fills in what only the service knows of a task that is to be created in one of the tenant's sessions: what its resume data leaves
-  /// open, and what the store has of the file that it sends.
+  /// Completes a new task's specification with the body of the upload that its resume data name, and with the size and type of
+  /// its stored file.
   package func complete(
     _ specification: inout TaskSpecification, in session: TransferSession
   ) async throws {
-    try await service.resumption.complete(&specification, of: tenant)
+    try await service.resumeData.complete(&specification, of: tenant)
     try await service.files.complete(&specification.request, in: session)
   }
 
-  /// A task's specification from the tenant's resume data; nil where it is none.
+  /// - Returns: the task's specification from the tenant's resume data, or `nil` if the data are not valid.
   package func specification(resuming data: String) -> TaskSpecification? {
-    service.resumption.specification(from: data, of: tenant)
+    service.resumeData.specification(from: data, of: tenant)
   }
 
   package func task(_ id: TaskID) async throws(ServiceError) -> TransferTask {
-    try await service.ownership.task(id, of: tenant)
+    try await service.authorization.task(id, of: tenant)
   }
 
   package func tasks(_ query: TaskQuery) async throws(ServiceError) -> [TransferTask] {
@@ -41,46 +41,46 @@ extension TenantView {
     try await service.tasks.metrics(of: task(id).id)
   }
 
-  /// Returns once the task's end is committed, when `seconds` have passed, or when the service is about to stop.
-  /// - Returns: the task as it is then.
+  /// Waits until the task's end is committed, `seconds` have passed, or the service begins to stop.
+  /// - Returns: the task in its state at that time.
   package func waitPatientlyForEnd(of id: TaskID, seconds: Double) async throws(ServiceError) -> TransferTask
   {
-    try await service.ownership.check(id, of: tenant)
+    try await service.authorization.check(id, of: tenant)
     if let task = await service.tasks.waitForEnd(of: id, seconds: seconds, isPatient: true) { return task }
     return try await task(id)
   }
 
   package func resume(_ id: TaskID) async throws(ServiceError) -> TransferTask {
-    try await service.ownership.check(id, of: tenant)
+    try await service.authorization.check(id, of: tenant)
     return try await service.tasks.resume(id)
   }
 
   package func suspend(_ id: TaskID) async throws(ServiceError) -> TransferTask {
-    try await service.ownership.check(id, of: tenant)
+    try await service.authorization.check(id, of: tenant)
     return try await service.tasks.suspend(id)
   }
 
   package func cancel(_ id: TaskID) async throws(ServiceError) -> TransferTask {
-    try await service.ownership.check(id, of: tenant)
+    try await service.authorization.check(id, of: tenant)
     return try await service.tasks.cancel(id)
   }
 
   package func cancelProducingResumeData(
     _ id: TaskID
   ) async throws(ServiceError) -> (task: TransferTask, resumeData: String?) {
-    try await service.ownership.check(id, of: tenant)
-    return try await service.resumption.cancel(id)
+    try await service.authorization.check(id, of: tenant)
+    return try await service.resumeData.cancel(id)
   }
 
   package func patch(
     _ id: TaskID, _ patch: TaskPatch, if isExpected: @escaping @Sendable (TransferTask) -> Bool
   ) async throws(ServiceError) -> TransferTask {
-    try await service.ownership.check(id, of: tenant)
+    try await service.authorization.check(id, of: tenant)
     return try await service.tasks.patch(id, patch, if: isExpected)
   }
 
   package func resumeData(of id: TaskID) async throws(ServiceError) -> String? {
-    try await service.resumption.resumeData(of: task(id))
+    try await service.resumeData.resumeData(of: task(id))
   }
 }
 
@@ -91,7 +91,7 @@ extension TenantView {
     try await service.bodies.body(of: task(id))
   }
 
-  /// The bytes of a finished task's small body; nil where it has none, or none any more.
+  /// - Returns: the bytes of a finished task's small body, or `nil` if there is no such body, or it was deleted.
   package func smallBody(of id: TaskID) async throws(ServiceError) -> [UInt8]? {
     try await service.bodies.small(of: task(id))
   }
@@ -101,7 +101,7 @@ extension TenantView {
   }
 
   package func openUpload(of id: TaskID, length: Int64?) async throws(ServiceError) -> BodyUpload {
-    try await service.ownership.check(id, of: tenant)
+    try await service.authorization.check(id, of: tenant)
     return try await service.bodies.openUpload(of: id, length: length)
   }
 }
@@ -109,10 +109,10 @@ extension TenantView {
 // MARK: Files
 
 extension TenantView {
-  package func receiveFile() throws(ServiceError) -> FileReception { try service.files.receive() }
+  package func receiveFile() throws(ServiceError) -> FileUpload { try service.files.receive() }
 
   package func finish(
-    _ reception: FileReception, contentType: String?
+    _ reception: FileUpload, contentType: String?
   ) async throws(ServiceError) -> StoredFile {
     try await service.files.finish(reception, of: tenant, contentType: contentType)
   }
@@ -123,8 +123,8 @@ extension TenantView {
     try await service.files.keep(file, reply: reply)
   }
 
-  /// Forgets a file that was not kept.
-  package func drop(_ file: StoredFile) { service.files.drop(file) }
+  /// Deletes a received file that was not kept.
+  package func drop(_ file: StoredFile) { service.files.discard(file) }
 
   package func keepBody(
     of id: TaskID, reply: @Sendable (StoredFile) -> IdempotentReply?
@@ -133,39 +133,41 @@ extension TenantView {
   }
 
   package func file(_ id: FileID) async throws(ServiceError) -> StoredFile {
-    try await service.ownership.file(id, of: tenant)
+    try await service.authorization.file(id, of: tenant)
   }
 
   package func files(after: FileID?, limit: Int) async throws(ServiceError) -> [StoredFile] {
     try await service.files.page(of: tenant, after: after, limit: limit)
   }
 
-  /// One range of a file's bytes.
+  /// Returns a function that streams a range of the file's bytes.
   package func open(_ file: StoredFile) async throws(ServiceError) -> @Sendable (Range<Int64>) -> BodyStream {
     try await service.files.open(file)
   }
 
   package func deleteFile(_ id: FileID) async throws(ServiceError) {
-    try await service.files.delete(service.ownership.file(id, of: tenant))
+    try await service.files.delete(service.authorization.file(id, of: tenant))
   }
 }
 
 // MARK: Events
 
 extension TenantView {
-  /// Of all the tenant's sessions.
-  package func events(_ wish: EventWish) async throws(ServiceError) -> EventSubscription {
-    try await service.streams.subscribe(.tenant(tenant), of: nil, wish)
+  /// Opens a stream of the events of all the tenant's sessions.
+  package func events(_ filter: EventFilter) async throws(ServiceError) -> EventSubscription {
+    try await service.streams.subscribe(.tenant(tenant), of: nil, filter)
   }
 
   package func events(
-    ofSession id: SessionID, _ wish: EventWish
+    ofSession id: SessionID, _ filter: EventFilter
   ) async throws(ServiceError) -> EventSubscription {
     let id = try session(id).id
-    return try await service.streams.subscribe(.session(id), of: id, wish)
+    return try await service.streams.subscribe(.session(id), of: id, filter)
   }
 
-  package func events(ofTask id: TaskID, _ wish: EventWish) async throws(ServiceError) -> EventSubscription {
-    try await service.streams.subscribe(.task(id), of: task(id).sessionID, wish)
+  package func events(ofTask id: TaskID, _ filter: EventFilter) async throws(ServiceError)
+    -> EventSubscription
+  {
+    try await service.streams.subscribe(.task(id), of: task(id).sessionID, filter)
   }
 }

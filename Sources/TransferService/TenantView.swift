@@ -4,8 +4,8 @@ package import JSON
 package import Ledger
 package import TransferModel
 
-/// The service as a tenant sees it: to whoever calls for somebody, the only way to sessions, tasks and all that they have. There is nothing
-/// in it that is another tenant's.
+/// A tenant's view of the service, and the API's only way to sessions, tasks and their data. It shows no other tenant's
+/// resources.
 package struct TenantView: Sendable {
   package let tenant: Tenant
   let service: TransferService
@@ -19,16 +19,16 @@ extension TransferService {
   package func view(of tenant: Tenant) -> TenantView { TenantView(self, of: tenant) }
 }
 
-// MARK: Origins
+// MARK: Reachability
 
 extension TenantView {
-  /// Whether an origin can be reached now.
+  /// Checks whether an origin can be reached now.
   /// - Parameters:
-  ///   - timeout: seconds, for all steps together.
-  ///   - hasTenants: tokens are configured, so each tenant has its own limit.
-  package func reach(_ url: String, timeout: Double, hasTenants: Bool) async throws -> Reachability {
-    try await service.reach(
-      ProbeQuestion(tenant: tenant, url: url, timeout: timeout), hasTenants: hasTenants)
+  ///   - timeout: in seconds, for all steps together.
+  ///   - hasTenants: whether tokens are configured, so that each tenant has its own limit.
+  package func probe(_ url: String, timeout: Double, hasTenants: Bool) async throws -> Reachability {
+    try await service.probe(
+      ProbeRequest(tenant: tenant, url: url, timeout: timeout), hasTenants: hasTenants)
   }
 }
 
@@ -36,8 +36,8 @@ extension TenantView {
 
 extension TenantView {
   /// - Parameters:
-  ///   - shard: that it is to be in; nil: in any.
-  ///   - reply: what repeats under an Idempotency-Key get.
+  ///   - shard: the shard of the new session's id, or `nil` for any shard.
+  ///   - reply: makes the reply that is stored under the Idempotency-Key.
   package func createSession(
     _ specification: SessionSpecification, in shard: Shard? = nil,
     reply: @Sendable (TransferSession, _ isNew: Bool) -> IdempotentReply?
@@ -45,15 +45,15 @@ extension TenantView {
     try await service.sessions.create(specification, of: tenant, in: shard, reply: reply)
   }
 
-  /// The tenant's session with the id that clients give: the shared one has the same for each tenant.
+  /// Returns the tenant's session with this id. The id of the shared session is the same for all tenants.
   package func session(_ id: SessionID) throws(ServiceError) -> TransferSession {
-    try service.ownership.session(
+    try service.authorization.session(
       id == .shared ? service.sessions.shared(of: tenant) : id, of: tenant)
   }
 
-  /// The session with its description and all of its configuration, which an idle one has only in its row.
-  package func whole(_ session: TransferSession) async throws(ServiceError) -> TransferSession {
-    try await service.sessions.whole(session)
+  /// Returns the session with its description and its whole configuration. An idle session has both only in its row.
+  package func withConfiguration(_ session: TransferSession) async throws(ServiceError) -> TransferSession {
+    try await service.sessions.withConfiguration(session)
   }
 
   package func sessions(
@@ -82,7 +82,7 @@ extension TenantView {
   }
 }
 
-// MARK: What a session keeps
+// MARK: Cookies, credentials, cache
 
 extension TenantView {
   package func cookies(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) -> [Cookie] {
@@ -128,7 +128,7 @@ extension TenantView {
 
 extension TenantView {
   package func decision(_ id: DecisionID) async throws(ServiceError) -> Decision {
-    try await service.ownership.decision(id, of: tenant)
+    try await service.authorization.decision(id, of: tenant)
   }
 
   package func decisions(
@@ -149,7 +149,7 @@ extension TenantView {
     try await service.configurations.configuration(self.name(name))
   }
 
-  /// nil where none has the name.
+  /// - Returns: `nil` if no configuration has the name.
   package func configurationIfAny(_ name: String) async throws(ServiceError) -> NamedConfiguration? {
     try await service.configurations.configurationIfAny(self.name(name))
   }

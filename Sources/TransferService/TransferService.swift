@@ -5,41 +5,25 @@ package import EventLoop
 internal import HTTPCookies
 package import JSON
 package import Ledger
-internal import Limits
 package import Logging
 package import Records
 internal import Synchronization
 internal import TransferCore
 package import TransferModel
 
-// Within `TransferService`, `Limits` is the service's own.
-private let mostUnfinishedTasks = Limits.unfinishedTasks.value
-private let mostSubmittedBytes = Limits.submittedTaskBytes.value
-
-/// Sessions and tasks as a service: builds the rooms where that is done, and opens their doors.
+/// The service that the API calls. It builds the parts and passes calls to them.
 ///
-/// Clients come in by a `TenantView`. What is decided about sessions and tasks, `SessionMachine` decides; `MachineRoom` carries it out.
+/// Clients use it through a `TenantView`. `SessionMachine` decides about sessions and tasks; `SessionRuntime` carries out its
+/// decisions.
 package final class TransferService: Sendable {
-  package struct Limits: Sendable {
-    /// Tasks of one session that have not ended.
-    package var unfinishedTasks = mostUnfinishedTasks
-    /// Bytes of a body that comes inline with its task.
-    package var smallBodyLimit = 32 * 1024
-    /// Bytes that clients chose of a task that stays in memory while it waits; larger ones are read from their rows.
-    package var residentTaskBytes = 1024
-    /// Bytes that clients chose of all submitted large tasks of a session.
-    package var submittedTaskBytes = mostSubmittedBytes
-    package init() {}
-  }
-
-  let room: MachineRoom
+  let runtime: SessionRuntime
   let sessions: Sessions
   let cookies: SessionCookies
   let credentials: SessionCredentials
   let caches: SessionCaches
   let tasks: Tasks
-  let ownership: Ownership
-  let resumption: Resumption
+  let authorization: TenantAuthorization
+  let resumeData: ResumeDataOperations
   let decisions: Decisions
   let bodies: Bodies
   let files: Files
@@ -47,186 +31,189 @@ package final class TransferService: Sendable {
   let configurations: Configurations
   let streams: EventStreams
   let outbox: Outbox
-  let news: NewsReader
-  let sweeper: Sweeper
+  let workerReports: WorkerReportReader
+  let orphans: OrphanCollector
   package let idempotency: IdempotencyKeys
-  let probes: Probes
+  let probes: ReachabilityProbes
   package let identifiers: IdentifierSource
   package let cluster: Cluster
-  private let shards: LocalShards
+  private let shards: LocalShardHolder
   private let pruner: Pruner
-  /// Whether the data directory is where it was. It may wait for a disk.
-  private let isAtHome: @Sendable () -> Bool
+  /// Whether the data directory still exists at its path. The call may block on the disk.
+  private let dataDirectoryExists: @Sendable () -> Bool
 
   /// - Parameters:
-  ///   - relay: what the engine delivers its facts to; the service connects itself to it.
-  ///   - cluster: of the services that share the store; nil: there is no other.
+  ///   - background: the sessions that the worker runs, or `nil` if this process runs them.
+  ///   - relay: delivers the engine's facts; the service connects itself to it.
+  ///   - cluster: the services that share the ledger, or `nil` if this service is alone.
   ///   - box: seals resume data.
-  ///   - pool: threads that fetch from the disk what is not in memory.
-  ///   - isAtHome: whether the data directory is where it was; called on the pool.
+  ///   - pool: threads for reads that block on the disk.
+  ///   - isAtHome: whether the data directory still exists at its path; called on the pool.
   ///   - uptime: a monotonic clock.
-  ///   - alarms: keep the time of deadlines in place of the system's timer.
-  ///   - seed: of the ids that it makes.
-  ///   - spawn: how it does something beside everything else.
+  ///   - alarms: the timer of deadlines, or `nil` for the system's timer.
+  ///   - seed: the seed of the service's ids.
+  ///   - spawn: starts detached tasks.
   package init(
-    store: any Ledger, engine: any LocalCarrier, background: BackgroundCarrier? = nil,
-    relay: FactRelay, hub: EventHub, cluster: Cluster? = nil, blobs: any BlobStore,
-    box: SecretBox, answerTagger: AnswerTagger, pool: WorkerPool, limits: Limits = Limits(),
+    store: any Ledger, engine: any TransferExecuting, background: WorkerSessionRegistry? = nil,
+    relay: FactCallback, hub: EventHub, cluster: Cluster? = nil, blobs: any BlobStore,
+    box: SecretBox, answerTagger: AnswerDigester, pool: ThreadPool, limits: ServiceLimits = ServiceLimits(),
     isAtHome: @escaping @Sendable () -> Bool = { true }, now: @escaping @Sendable () -> Timestamp,
-    uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, alarms: Alarms? = nil,
-    seed: UInt64 = .random(in: 0 ... .max), spawn: Spawn = Spawn(), logger: Logger
+    uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, timers: TimerSource? = nil,
+    seed: UInt64 = .random(in: 0 ... .max), spawn: TaskSpawner = TaskSpawner(), logger: Logger
   ) {
     let cluster = cluster ?? Cluster(store: store, uptime: uptime)
     self.cluster = cluster
-    let recorder = Recorder(store: store, background: background)
+    let recorder = ChangeRecorder(store: store, background: background)
     var seeds = RandomSource(seed: seed)
     identifiers = IdentifierSource(seed: seeds.next(), now: now)
-    room = MachineRoom(
+    runtime = SessionRuntime(
       cluster: cluster, engine: engine, background: background, hub: hub, recorder: recorder, pool: pool,
       seed: seeds.next(),
-      now: now, uptime: uptime, alarms: alarms, spawn: spawn)
-    sessions = Sessions(room: room, identifiers: identifiers, limits: limits)
+      now: now, uptime: uptime, timers: timers, spawn: spawn)
+    sessions = Sessions(runtime: runtime, identifiers: identifiers, limits: limits)
     cookies = SessionCookies(sessions: sessions)
     credentials = SessionCredentials(sessions: sessions)
     caches = SessionCaches(sessions: sessions)
-    tasks = Tasks(room: room, sessions: sessions, identifiers: identifiers)
-    ownership = Ownership(sessions: sessions, tasks: tasks)
-    resumption = Resumption(tasks: tasks, ownership: ownership, sealer: ResumeDataSealer(box: box))
-    bodies = Bodies(room: room, tasks: tasks, smallBodyLimit: limits.smallBodyLimit)
-    files = Files(blobs: blobs, bodies: bodies, ownership: ownership)
+    tasks = Tasks(runtime: runtime, sessions: sessions, identifiers: identifiers)
+    authorization = TenantAuthorization(sessions: sessions, tasks: tasks)
+    resumeData = ResumeDataOperations(
+      tasks: tasks, authorization: authorization, sealer: ResumeDataSealer(box: box))
+    bodies = Bodies(runtime: runtime, tasks: tasks, smallBodyLimit: limits.smallBodyLimit)
+    files = Files(blobs: blobs, bodies: bodies, authorization: authorization)
     spools = BodySpoolFactory(files: files)
-    decisions = Decisions(room: room, sessions: sessions, files: files, tagger: answerTagger)
+    decisions = Decisions(runtime: runtime, sessions: sessions, files: files, tagger: answerTagger)
     configurations = Configurations(recorder: recorder, now: now)
-    streams = EventStreams(room: room, now: now, spawn: spawn)
-    outbox = Outbox(room: room, now: now)
-    news = NewsReader(room: room, spawn: spawn, logger: logger)
-    sweeper = Sweeper(room: room, blobs: blobs, now: now, logger: logger)
-    shards = LocalShards(
-      sessions: sessions, recovery: Recovery(sessions: sessions, news: news, blobs: blobs, logger: logger))
-    pruner = Pruner(bodies: bodies, sweeper: sweeper)
+    streams = EventStreams(runtime: runtime, now: now, spawn: spawn)
+    outbox = Outbox(runtime: runtime, now: now)
+    workerReports = WorkerReportReader(runtime: runtime, spawn: spawn, logger: logger)
+    orphans = OrphanCollector(runtime: runtime, blobs: blobs, now: now, logger: logger)
+    shards = LocalShardHolder(
+      sessions: sessions,
+      recovery: Recovery(sessions: sessions, workerReports: workerReports, blobs: blobs, logger: logger))
+    pruner = Pruner(bodies: bodies, orphans: orphans)
     idempotency = IdempotencyKeys(store: store, now: now)
-    probes = Probes { url, timeout in try await engine.reach(url, timeout: timeout) }
-    self.isAtHome = isAtHome
-    relay.connect { [weak room] in room?.absorb($0) }
+    probes = ReachabilityProbes { url, timeout in try await engine.probe(url, timeout: timeout) }
+    self.dataDirectoryExists = isAtHome
+    relay.connect { [weak runtime] in runtime?.handle($0) }
     engine.storages.connect(
-      SessionStorages.Source(StorageReader(store: store, now: now, logger: logger), in: room))
+      SessionStorageLoader.Source(SessionStorageReader(store: store, now: now, logger: logger), in: runtime))
     engine.credentials.onChange { session, changes in
       guard background?.has(session) != true else { return }
-      store.record(StoreChange(changes, of: session)) {}
+      store.record(LedgerChange(changes, of: session)) {}
     }
     engine.cookies.onChange { session, changes in
       guard background?.has(session) != true else { return }
-      var change = StoreChange()
+      var change = LedgerChange()
       change.cookies = changes.map { (session, $0) }
       change.owner = session
       store.record(change) {}
     }
   }
 
-  // MARK: Its life
+  // MARK: Life cycle
 
-  /// Takes up what an earlier process left: sessions, suspended tasks, and the end of those that were running.
-  /// Returns how many tasks it ended. Called once, before anyone is served; what takes longer than that may is done by `catchUp`
-  /// and `sweep`, beside serving.
+  /// Recovers the sessions and tasks of earlier processes, and ends default tasks that were running. Call it once, before
+  /// requests are served. Slow work is left to `catchUp` and `collectOrphans`, which run while requests are served.
+  /// - Returns: the number of tasks that it ended.
   package func recover() async throws(ServiceError) -> Int {
     let interrupted: Int
-    do throws(StoreError) { interrupted = try await cluster.join(as: shards) } catch { throw .store(error) }
-    do throws(BlobError) { try await sweeper.noteFoundFiles() } catch { throw .blob(error) }
+    do throws(LedgerError) { interrupted = try await cluster.join(as: shards) } catch { throw .store(error) }
+    do throws(BlobError) { try await orphans.listFilesAtStart() } catch { throw .blob(error) }
     return interrupted
   }
 
-  /// Finds out how far the process has come that carries background tasks out. Called once, after `recover`; again where it fails.
+  /// Reads the worker's progress. Call it once after `recover`, and again if it throws.
   package func catchUp() async throws(ServiceError) {
-    do throws(StoreError) { try await cluster.catchUp() } catch { throw .store(error) }
+    do throws(LedgerError) { try await cluster.catchUp() } catch { throw .store(error) }
   }
 
-  /// Looks once at every file that an earlier process left. Called after `catchUp`.
-  package func sweep() async throws(ServiceError) { try await sweeper.sweep() }
+  /// Checks all files of earlier processes once. Call it after `catchUp`.
+  package func collectOrphans() async throws(ServiceError) { try await orphans.collect() }
 
-  /// Takes away what is older than it has to be kept, and of what then is too much the oldest.
+  /// Deletes expired rows and files, then the oldest bodies beyond the limit of bytes.
   package func prune(by retention: Retention) async throws(ServiceError) -> PrunedCounts {
-    // One for all that share the disk.
-    try await pruner.prune(by: retention, in: cluster.isYoungest ? [.memory, .durable] : [.memory])
+    // One service prunes the database that all share.
+    try await pruner.prune(by: retention, in: cluster.isLeader ? [.memory, .durable] : [.memory])
   }
 
-  /// Other processes may have written something, or have taken over.
-  package func follow() { room.recorder.store.follow() }
+  /// Publishes the commits of other processes, and notices a take-over.
+  package func publishRemoteCommits() { runtime.recorder.store.publishRemoteCommits() }
 
-  /// There may be news from the process that carries background tasks out.
-  package func lookForNews() { news.look() }
+  /// Looks for reports from the worker.
+  package func pollWorkerReports() { workerReports.poll() }
 
-  /// Refuses new tasks and sessions from now on, and lets go of those who wait for a task's end for as long as they like.
-  package func beginDraining() { room.waiters.beginDraining() }
+  /// Refuses new tasks and sessions from now on, and ends the waits of clients that wait without a limit.
+  package func beginDraining() { runtime.waiters.beginDraining() }
 
-  /// The service is about to stop, and its sessions go to another. Requests are carried out until they have.
-  package func beginLeaving() { room.waiters.beginLeaving() }
+  /// Notes that the service hands its sessions over. Requests are served until the handover is complete.
+  package func beginLeaving() { runtime.waiters.beginLeaving() }
 
-  /// True once the service is about to stop.
-  package var isDraining: Bool { room.waiters.isDraining }
-  package var isLeaving: Bool { room.waiters.isLeaving }
+  /// Whether the service is about to stop.
+  package var isDraining: Bool { runtime.waiters.isDraining }
+  package var isLeaving: Bool { runtime.waiters.isLeaving }
 
-  // MARK: Its state
+  // MARK: State
 
-  /// True while the store takes writes.
-  package var isReady: Bool { room.recorder.store.refusal == nil }
+  /// Whether the ledger accepts writes.
+  package var isReady: Bool { runtime.recorder.store.refusal == nil }
 
-  /// Why nothing can be done for clients at the moment; nil where it can.
-  package func obstacle() async -> String? {
-    guard isReady else { return "the store takes no writes" }
+  /// - Returns: why the service cannot serve clients now (`/readyz`), or `nil` if it can.
+  package func readinessFailure() async -> String? {
+    guard isReady else { return "the database cannot be written; check the disk" }
     let isAtHome = await withCheckedContinuation { continuation in
-      room.pool.submit { [self] in continuation.resume(returning: self.isAtHome()) }
+      runtime.pool.submit { [self] in continuation.resume(returning: self.dataDirectoryExists()) }
     }
-    return isAtHome ? nil : "the data directory, or a part of it, was taken away"
+    return isAtHome
+      ? nil
+      : "the data directory, or a part of it, was removed or replaced; restore it, or restart the service"
   }
 
-  /// How many documents of another version stay in the store because nobody can read them. Their tasks wait for a process that
-  /// can.
-  package var refusedDocuments: Int { news.refusedDocuments }
+  /// The number of unreadable documents of another version in the queues. Their tasks wait for a process that can read them.
+  package var refusedDocuments: Int { workerReports.refusedDocuments }
 
   // MARK: Messages
 
-  /// Calls `ring` whenever messages were committed to the outbox.
-  package func onOutboxNews(_ ring: @escaping @Sendable () -> Void) {
-    room.recorder.outboxBell.connect(ring)
+  /// Calls `ring` after messages were committed to the outbox.
+  package func onOutboxChange(_ notify: @escaping @Sendable () -> Void) {
+    runtime.recorder.outboxCallback.connect(notify)
   }
 
-  /// Messages whose next attempt is due.
+  /// Returns the deliveries whose next attempt is due.
   package func dueDeliveries(limit: Int) async throws(ServiceError) -> [WebhookDelivery] {
     try await outbox.due(limit: limit)
   }
 
-  /// The webhook that receives a message; nil if its session cannot be read.
+  /// - Returns: the webhook that receives a message, or `nil` if its session cannot be read.
   package func webhook(of delivery: WebhookDelivery) -> Webhook? { outbox.webhook(of: delivery) }
 
-  /// When the next attempt is due; nil where the outbox is empty.
+  /// - Returns: the time of the next attempt, or `nil` if the outbox is empty.
   package func nextDeliveryTime() async throws(ServiceError) -> Timestamp? { try await outbox.nextTime() }
 
-  /// A message is about to be sent.
+  /// Notes that a delivery is about to be sent.
   package func willAttempt(_ delivery: WebhookDelivery) async { await outbox.willAttempt(delivery) }
 
-  /// Writes what came of attempts; `settled` is called once that is on the disk, or another process's to find out.
+  /// Records the results of attempts. `settled` is called after the commit, or if another service owns the session now.
   package func recordAttempts(_ deliveries: [WebhookDelivery], settled: @escaping @Sendable () -> Void) {
     outbox.record(deliveries, settled: settled)
   }
 
-  /// Answers a decision with the reply of a webhook to the message that asked.
+  /// Answers a message's decision with the webhook's response.
   package func answer(to message: WebhookDelivery, with value: JSONValue) async throws {
     guard let id = message.decisionID else { return }
     _ = try await decisions.answer(decisions.decision(id), with: value)
   }
 
-  // MARK: Sessions as a whole
+  // MARK: Whole sessions
 
-  /// Whether an origin can be reached now.
-  /// - Parameter hasTenants: tokens are configured, so each tenant has its own limit.
-  func reach(_ question: ProbeQuestion, hasTenants: Bool) async throws -> Reachability {
-    try await probes.answer(question, hasTenants: hasTenants)
+  /// Checks whether an origin can be reached now.
+  /// - Parameter hasTenants: whether tokens are configured, so that each tenant has its own limit.
+  func probe(_ question: ProbeRequest, hasTenants: Bool) async throws -> Reachability {
+    try await probes.run(question, hasTenants: hasTenants)
   }
 
-  /// URLSession.reset(): no cookie, no cached response and no credential is left, and requests from here on open
-  /// connections of their own.
+  /// `URLSession.reset()`: deletes cookies, cached responses and credentials. Later requests open new connections.
   func reset(_ id: SessionID) async throws(ServiceError) -> TransferSession {
-    let session = try await sessions.whole(sessions.session(id))
+    let session = try await sessions.withConfiguration(sessions.session(id))
     try await cookies.remove(of: id, CookieFilter())
     try await credentials.remove(of: id) { _ in true }
     try await caches.empty(of: id)
@@ -234,29 +221,29 @@ package final class TransferService: Sendable {
     return session
   }
 
-  /// Forgets an invalid session, its tasks, their bodies and events.
+  /// Deletes an invalidated session with its tasks, their bodies and events.
   func deleteSession(_ id: SessionID) async throws(ServiceError) {
     guard !id.isShared else { throw .sharedSession }
     let session = try sessions.session(id)
     guard session.state == .invalid else { throw .sessionNotInvalid }
     let found = try await bodies.keys(of: id)
     let blobs = bodies.blobs(of: id)
-    let rows = try await news.rows(of: id)
+    let rows = try await workerReports.rows(of: id)
     try await sessions.delete(session, andNews: rows)
-    news.forget(rows)
-    room.pool.submit { blobs.startDeleting(found) }
+    workerReports.forget(rows)
+    runtime.pool.submit { blobs.startDeleting(found) }
   }
 
   // MARK: URLs
 
-  /// Why a task or a webhook cannot use this URL; nil where it can.
+  /// - Returns: why a task or webhook cannot use this URL, or `nil` if it can.
   package static func fault(ofURL url: String) -> TransferError? { OriginURL.fault(url) }
 
-  /// The host and path that a request for the URL would go to; nil where there is none.
-  package static func place(ofURL url: String) -> (host: String, path: String)? { OriginURL.place(url) }
+  /// - Returns: the host and path of a request for the URL, or `nil` if the URL has none.
+  package static func place(ofURL url: String) -> (host: String, path: String)? { OriginURL.hostAndPath(url) }
 
-  /// Why these cannot be a session's authorities; nil where they can.
-  package static func fault(ofRoots pem: String) -> SessionConfiguration.RootsFault? {
-    SessionTrust.fault(ofRoots: pem)
+  /// - Returns: why this PEM text cannot be a session's certificate authorities, or `nil` if it can.
+  package static func fault(ofRoots pem: String) -> SessionConfiguration.CertificateAuthorityError? {
+    TrustConfigurationCheck.fault(ofRoots: pem)
   }
 }

@@ -2,22 +2,22 @@ internal import HTTPDates
 internal import Limits
 package import TransferModel
 
-/// When a message is tried again, and when it is given up.
+/// The times of a delivery's attempts.
 package enum DeliverySchedule {
-  /// Seconds before each attempt, the first included (Standard Webhooks' recommended schedule).
+  /// Seconds before each attempt, including the first (Standard Webhooks' recommended schedule).
   package static let delays: [Double] = [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
 
-  /// Seconds for which an endpoint may put off the next attempt with `Retry-After`.
+  /// The longest delay, in seconds, that an endpoint can request with Retry-After.
   package static let maximumRetryAfter = Double(Limits.webhookRetryAfterSeconds.value)
 
-  /// What an endpoint answered.
-  package struct Answer: Sendable {
-    /// Nil where there was no answer.
+  /// The endpoint's response to an attempt.
+  package struct EndpointResponse: Sendable {
+    /// `nil` if there was no response.
     package var status: Int?
-    /// The reply's `Retry-After`, as it came.
+    /// The value of the field Retry-After.
     package var retryAfter: String?
     package var error: String?
-    /// The reply's body, where it may be an answer.
+    /// The response's body, which may answer a decision.
     package var body: [UInt8] = []
     package init(status: Int?, retryAfter: String? = nil, error: String? = nil) {
       self.status = status
@@ -26,10 +26,10 @@ package enum DeliverySchedule {
     }
   }
 
-  /// The delivery after an attempt. Only 2xx is success; 410 ends it at once.
+  /// Returns the delivery after an attempt. A 2xx is success; 410 ends the delivery at once.
   /// - Parameter jitter: 0 to 1; spreads the next attempt over a tenth of its delay.
-  package static func after(
-    _ answer: Answer, of delivery: WebhookDelivery, at time: Timestamp, jitter: Double
+  package static func nextDelivery(
+    _ answer: EndpointResponse, of delivery: WebhookDelivery, at time: Timestamp, jitter: Double
   ) -> WebhookDelivery {
     var delivery = delivery
     delivery.attempts += 1

@@ -8,7 +8,8 @@ package import Logging
 package import TransferModel
 package import TransferService
 
-/// Empties the outbox: takes what is due, posts it, writes down what came of it. At least once, under one id.
+/// Delivers the outbox: reads due deliveries, posts them and records the results. Each message is sent at least once, always
+/// under the same id.
 package actor WebhookDispatcher {
   private static let maximumInFlight = Limits.webhookAttempts.value
 
@@ -18,15 +19,16 @@ package actor WebhookDispatcher {
   private let logger: Logger
   private let now: @Sendable () -> Timestamp
   private var inFlight: Set<DeliveryID> = []
-  /// What was settled while the outbox was being read: the page may still show it as pending.
-  private var settledMeanwhile: Set<DeliveryID> = []
-  private let doorbell: AsyncStream<Void>
-  private let bell: AsyncStream<Void>.Continuation
-  private let alarm: Alarm
+  /// Deliveries that ended while the outbox was being read. The page may still contain them as pending.
+  private var endedDuringRead: Set<DeliveryID> = []
+  private let wakeups: AsyncStream<Void>
+  private let wakeup: AsyncStream<Void>.Continuation
+  private let timer: ResettableTimer
 
   /// - Parameter defaultSecret: signs the messages of webhooks that have no secret of their own.
   package init(
-    service: TransferService, egress: EgressPolicy, authorities: TLSAuthorities, defaultSecret: [UInt8],
+    service: TransferService, egress: EgressPolicy, authorities: CertificateAuthorities,
+    defaultSecret: [UInt8],
     now: @escaping @Sendable () -> Timestamp, logger: Logger
   ) {
     self.service = service
@@ -34,22 +36,22 @@ package actor WebhookDispatcher {
     self.logger = logger
     sender = WebhookSender(egress: egress, authorities: authorities)
     defaultKey = SymmetricKey(data: defaultSecret)
-    let (doorbell, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    (self.doorbell, self.bell) = (doorbell, bell)
-    alarm = Alarm { bell.yield() }
+    let (wakeups, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    (self.wakeups, self.wakeup) = (wakeups, wakeup)
+    timer = ResettableTimer { wakeup.yield() }
   }
 
-  /// The sender's loop.
-  package nonisolated var pulse: Pulse.Part { sender.pulse }
+  /// The liveness of the sender's loop.
+  package nonisolated var livenessComponent: LivenessProbe.Component { sender.livenessComponent }
 
-  /// Delivers until cancelled.
+  /// Delivers until the task is cancelled.
   package func run() async {
-    service.onOutboxNews { [bell] in bell.yield() }
-    bell.yield()
+    service.onOutboxChange { [wakeup] in wakeup.yield() }
+    wakeup.yield()
     await withTaskCancellationHandler {
-      for await _ in doorbell { await deliverDue() }
-    } onCancel: { [bell] in
-      bell.finish()
+      for await _ in wakeups { await deliverDue() }
+    } onCancel: { [wakeup] in
+      wakeup.finish()
     }
     await sender.stop()
   }
@@ -57,47 +59,47 @@ package actor WebhookDispatcher {
   private func deliverDue() async {
     do {
       let room = Self.maximumInFlight - inFlight.count
-      guard room > 0 else { return }  // an attempt that ends rings again
-      settledMeanwhile.removeAll(keepingCapacity: true)
+      guard room > 0 else { return }  // The end of an attempt wakes the dispatcher again.
+      endedDuringRead.removeAll(keepingCapacity: true)
       let due = try await service.dueDeliveries(limit: inFlight.count + room)
       for delivery in due
-      where inFlight.count < Self.maximumInFlight && !settledMeanwhile.contains(delivery.id) {
+      where inFlight.count < Self.maximumInFlight && !endedDuringRead.contains(delivery.id) {
         if inFlight.insert(delivery.id).inserted { Task { await attempt(delivery) } }
       }
       if due.isEmpty { try await setAlarm() }
     } catch {
-      logger.error("the outbox cannot be read", metadata: ["error": "\(error)"])
-      ring(after: .seconds(1))
+      logger.error("cannot read the outbox; trying again", metadata: ["error": "\(error)"])
+      wake(after: .seconds(1))
     }
   }
 
   private func setAlarm() async throws {
     guard let time = try await service.nextDeliveryTime() else { return }
-    ring(after: .milliseconds(max(1, Int64(time.since(now()) * 1000) + 1)))
+    wake(after: .milliseconds(max(1, Int64(time.since(now()) * 1000) + 1)))
   }
 
-  private func ring(after delay: Duration) { alarm.set(after: delay) }
+  private func wake(after delay: Duration) { timer.set(after: delay) }
 
   private func attempt(_ delivery: WebhookDelivery) async {
     await service.willAttempt(delivery)
-    guard let answer = await send(delivery) else { return }  // stopping: the next process tries again
-    let after = DeliverySchedule.after(answer, of: delivery, at: now(), jitter: .random(in: 0...1))
+    guard let answer = await send(delivery) else { return }  // The sender stops. The next process retries.
+    let after = DeliverySchedule.nextDelivery(answer, of: delivery, at: now(), jitter: .random(in: 0...1))
     if after.state != .delivered { logFailure(after) }
     if after.state == .delivered, let decision = delivery.decisionID, !answer.body.isEmpty {
-      await take(answer.body, to: delivery, for: decision)
+      await applyAnswer(answer.body, to: delivery, for: decision)
     }
     await withCheckedContinuation { continuation in
       service.recordAttempts([after]) { continuation.resume() }
     }
     inFlight.remove(delivery.id)
-    settledMeanwhile.insert(delivery.id)
-    bell.yield()
+    endedDuringRead.insert(delivery.id)
+    wakeup.yield()
   }
 
-  /// Nil: the sender is stopping.
-  private func send(_ delivery: WebhookDelivery) async -> DeliverySchedule.Answer? {
+  /// - Returns: `nil` if the sender is stopping.
+  private func send(_ delivery: WebhookDelivery) async -> DeliverySchedule.EndpointResponse? {
     guard let webhook = service.webhook(of: delivery) else {
-      return DeliverySchedule.Answer(status: nil, error: "the webhook's session cannot be read")
+      return DeliverySchedule.EndpointResponse(status: nil, error: "the webhook's session cannot be read")
     }
     let key = webhook.secret.flatMap(Webhook.key(of:)).map { SymmetricKey(data: $0) } ?? defaultKey
     let (id, timestamp) = (delivery.id.description, now().seconds)
@@ -109,13 +111,14 @@ package actor WebhookDispatcher {
         body: delivery.payload, wantsReply: delivery.decisionID != nil))
   }
 
-  /// The endpoint's reply is the delegate's answer. One that is none leaves the decision open to others.
-  private func take(_ reply: [UInt8], to delivery: WebhookDelivery, for decision: DecisionID) async {
+  /// Applies the response as the delegate's answer. If it is not a valid answer, the decision stays open.
+  private func applyAnswer(_ reply: [UInt8], to delivery: WebhookDelivery, for decision: DecisionID) async {
     do {
       try await service.answer(to: delivery, with: JSONParser.parse(reply))
     } catch {
       logger.warning(
-        "webhook's reply is no answer", metadata: ["decision": "\(decision)", "error": "\(error)"])
+        "the reply of a webhook endpoint is not a valid answer; the decision stays pending",
+        metadata: ["decision": "\(decision)", "error": "\(error)"])
     }
   }
 

@@ -5,27 +5,27 @@ internal import HTTPFields
 internal import Limits
 internal import TransferEngine
 
-/// Posts messages on a loop of its own, until `stop()`. Redirects are never followed, and the egress policy holds as for origins.
+/// Posts messages on a loop of its own, until `stop()`. It follows no redirects. The egress policy applies as to origins.
 final class WebhookSender: @unchecked Sendable {
   // Unchecked: `client` and `roots` belong to the loop's thread.
   struct Message: Sendable {
     let url: String
     let headers: [String]
     let body: [UInt8]
-    /// The reply answers a decision: its body is kept.
+    /// Whether the response's body is kept, because it answers a decision.
     let wantsReply: Bool
   }
 
   private let timeout: Duration
   private let loop = EventLoop(name: "ferry-webhooks")
   private let egress: EgressPolicy
-  private let authorities: TLSAuthorities
+  private let authorities: CertificateAuthorities
   private let client: CurlClient
-  /// The certificate authorities that the client's connections were checked against.
-  private var roots: TLSRoots?
+  /// The certificate authorities of the client's current connections.
+  private var roots: CertificateAuthoritySet?
 
-  /// - Parameter timeout: of each attempt.
-  init(egress: EgressPolicy, authorities: TLSAuthorities, timeout: Duration = .seconds(15)) {
+  /// - Parameter timeout: the limit of each attempt.
+  init(egress: EgressPolicy, authorities: CertificateAuthorities, timeout: Duration = .seconds(15)) {
     self.egress = egress
     self.authorities = authorities
     self.timeout = timeout
@@ -33,16 +33,17 @@ final class WebhookSender: @unchecked Sendable {
     loop.start()
   }
 
-  var pulse: Pulse.Part { loop.pulse }
+  var livenessComponent: LivenessProbe.Component { loop.livenessComponent }
 
-  /// Returns the endpoint's reply; nil if the sender stopped before it came.
-  func send(_ message: Message) async -> DeliverySchedule.Answer? {
+  /// Posts a message.
+  /// - Returns: the endpoint's response, or `nil` if the sender stopped before.
+  func send(_ message: Message) async -> DeliverySchedule.EndpointResponse? {
     await withCheckedContinuation { continuation in
       loop.perform { [self] in start(message) { continuation.resume(returning: $0) } }
     }
   }
 
-  /// Drops running attempts and returns when the sender's thread is gone.
+  /// Cancels running attempts and returns when the sender's thread has ended.
   func stop() async {
     await withCheckedContinuation { continuation in
       loop.perform { [self] in
@@ -53,7 +54,7 @@ final class WebhookSender: @unchecked Sendable {
     await loop.stopAndJoin()
   }
 
-  private func start(_ message: Message, _ done: @escaping (DeliverySchedule.Answer?) -> Void) {
+  private func start(_ message: Message, _ done: @escaping (DeliverySchedule.EndpointResponse?) -> Void) {
     guard !client.isClosed else { return done(nil) }
     if roots !== authorities.current {
       roots = authorities.current
@@ -88,9 +89,9 @@ final class WebhookSender: @unchecked Sendable {
   }
 }
 
-/// One POST on its way.
+/// One attempt of a delivery.
 private final class WebhookAttempt: CurlExchange {
-  private let done: (DeliverySchedule.Answer) -> Void
+  private let done: (DeliverySchedule.EndpointResponse) -> Void
   private var gate: EgressGate
   private let wantsReply: Bool
   private let timeout: Duration
@@ -102,7 +103,7 @@ private final class WebhookAttempt: CurlExchange {
 
   init(
     egress: EgressPolicy, wantsReply: Bool, timeout: Duration,
-    done: @escaping (DeliverySchedule.Answer) -> Void
+    done: @escaping (DeliverySchedule.EndpointResponse) -> Void
   ) {
     self.wantsReply = wantsReply
     self.timeout = timeout
@@ -112,14 +113,14 @@ private final class WebhookAttempt: CurlExchange {
 
   func end(_ easy: EasyHandle, _ result: CurlResult) { done(answer(easy, result)) }
 
-  private func answer(_ easy: EasyHandle, _ result: CurlResult) -> DeliverySchedule.Answer {
-    if result == .operationTimedOut { return .init(status: nil, error: "no answer within \(timeout)") }
+  private func answer(_ easy: EasyHandle, _ result: CurlResult) -> DeliverySchedule.EndpointResponse {
+    if result == .operationTimedOut { return .init(status: nil, error: "no reply within \(timeout)") }
     if let refusedRule = gate.refusedRule {
       return .init(status: nil, error: "destination not permitted: \(refusedRule)")
     }
     if refusesHead { return .init(status: nil, error: "the head of the reply is too large") }
     guard result == .ok else { return .init(status: nil, error: "libcurl error \(result.code)") }
-    var answer = DeliverySchedule.Answer(status: easy.info(.responseCode), retryAfter: retryAfter)
+    var answer = DeliverySchedule.EndpointResponse(status: easy.info(.responseCode), retryAfter: retryAfter)
     answer.body = reply
     return answer
   }
@@ -135,7 +136,8 @@ private final class WebhookAttempt: CurlExchange {
     return true
   }
 
-  /// Keeps the body of a reply that answers a decision, and fails the attempt if it exceeds the limit. Other bodies are discarded.
+  /// Keeps the body of a response that answers a decision, and fails the attempt if the body exceeds the limit. Other bodies are
+  /// discarded.
   func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
     guard wantsReply else { return .accepted }
     guard reply.count + bytes.count <= Self.maximumReply else { return .refused }

@@ -2,10 +2,10 @@ package import Crypto
 internal import FoundationEssentials
 internal import TransferModel
 
-/// Signs messages as Standard Webhooks 1.0.0 says: HMAC-SHA256 over `id.timestamp.payload`.
+/// Signatures of Standard Webhooks 1.0.0: HMAC-SHA256 over `id.timestamp.payload`.
 package enum WebhookSignature {
-  /// The value of `webhook-signature`.
-  /// - Parameter timestamp: seconds since 1970 of this attempt.
+  /// Returns the value of `webhook-signature`.
+  /// - Parameter timestamp: the time of the attempt, in seconds since 1970.
   package static func sign(id: String, timestamp: Int64, payload: [UInt8], key: SymmetricKey) -> String {
     var code = HMAC<SHA256>(key: key)
     code.update(data: Array("\(id).\(timestamp).".utf8))

@@ -3,18 +3,18 @@ import EventLoop
 import FerrySettings
 import JSON
 
-/// `ferry config`.
+/// The command `ferry config`.
 struct ConfigCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "config", abstract: "Print the effective settings, and the source of each.",
+    commandName: "config", abstract: "Print the effective settings and the source of each.",
     discussion: """
-      Takes the options of `ferry serve`, the environment and the file, and refuses the same errors. \(LocalService.help) \
-      Secrets are shown as <redacted>.
+      Reads the options of `ferry serve`, the environment and the file, and reports the same errors. \(LocalService.help) \
+      Secrets are printed as <redacted>.
       """)
 
-  @Flag(help: "As JSON: {\"settings\": [{\"name\", \"value\", \"source\", \"from\"}]}.")
+  @Flag(help: "Print JSON: {\"settings\": [{\"name\", \"value\", \"source\", \"from\"}]}.")
   var json = false
-  @Flag(help: "Print the fixed limits instead of the settings.")
+  @Flag(help: "Print the limits, fixed and adjustable, instead of the settings.")
   var limits = false
   @OptionGroup var options: ServiceOptions
 

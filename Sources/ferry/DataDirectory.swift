@@ -9,7 +9,7 @@ import SQLiteLedger
 import TransferEngine
 import TransferModel
 
-/// Everything that a service remembers, in one directory: the database, the bodies and the stored files belong together.
+/// A service's directory of persistent data: the database, the bodies and the stored files.
 struct DataDirectory {
   let settings: Settings
 
@@ -18,8 +18,8 @@ struct DataDirectory {
 
   init(_ settings: Settings) { self.settings = settings }
 
-  /// Makes the directory where there is none, and keeps it for the services that share it.
-  func take() throws -> DirectoryLock {
+  /// Creates the directory if it does not exist, and locks it for the services that share it.
+  func lockShared() throws -> DirectoryLock {
     do throws(UsableDirectory.Fault) { try UsableDirectory.prepare(path) } catch {
       throw StartError(\.dataDirectory, error.description)
     }
@@ -27,64 +27,64 @@ struct DataDirectory {
     return try lock(isShared: true)
   }
 
-  /// This process's place among those that share the directory.
-  func place() throws -> ProcessPlace {
-    do throws(ProcessPlace.Failure) {
-      return try ProcessPlace(in: path, version: Ferry.version)
+  /// Registers this process among those that share the directory.
+  func register() throws -> ProcessRegistration {
+    do throws(ProcessRegistration.Failure) {
+      return try ProcessRegistration(in: path, version: Ferry.version)
     } catch {
       throw StartError(\.dataDirectory, error.description)
     }
   }
 
-  /// Keeps the directory for this process.
-  /// - Parameter isShared: with the services that share it; else for this process alone.
+  /// Locks the directory for this process.
+  /// - Parameter isShared: whether other services may share the lock.
   func lock(isShared: Bool = false) throws -> DirectoryLock {
     do throws(DirectoryLock.Failure) {
       return try DirectoryLock(path, isShared: isShared)
     } catch {
       switch error {
       case .inUse:
-        let known = [DirectoryLock.owner(of: path)].compactMap(\.self) + ProcessPlace.owners(in: path)
+        let known = [DirectoryLock.owner(of: path)].compactMap(\.self) + ProcessRegistration.owners(in: path)
         let pid = known.first.map { " (\($0.pid))" } ?? ""
         throw StartError(
           \.dataDirectory,
-          "\(path) is in use by another process\(pid); end that (`ferry stop`), or name another directory")
+          "\(path) is in use by another process\(pid); stop it (`ferry stop`), or name another directory")
       case .failed(let code):
         throw StartError(
           \.dataDirectory,
-          "\(path)/\(DirectoryLock.name) cannot be had: \(SystemError(code)); is it the directory of a service?"
+          "\(path)/\(DirectoryLock.name) cannot be locked: \(SystemError(code)); name the data directory of a service"
         )
       }
     }
   }
 
-  /// What lies beside the database is of no use without it, and would be taken for what nobody wants.
+  /// Whether the directory has contents other than the database. Without the database they are useless, and would count as orphans.
   var hasContents: Bool {
-    settings.blobs.hasFiles || hasLog
+    settings.blobs.containsBlobs || hasLog
   }
 
-  /// What was written and not yet moved into the database's file.
+  /// Whether the write-ahead log has data that is not in the database's file yet.
   private var hasLog: Bool {
     let attributes = try? FileManager.default.attributesOfItem(atPath: database + "-wal")
     return ((attributes?[.size] as? Int) ?? 0) > 0
   }
 
-  private var isWithoutDatabase: Bool {
+  private var lacksDatabase: Bool {
     let attributes = try? FileManager.default.attributesOfItem(atPath: database)
     return ((attributes?[.size] as? Int) ?? 0) == 0
   }
 
-  /// The operator wants a new database where there is none: what was written behind the old one is kept out of it.
-  func setLogAside(at time: Timestamp) {
-    guard isWithoutDatabase else { return }
+  /// Quarantines the log of a missing database, so that a new database does not read it.
+  func quarantineStaleLog(at time: Timestamp) {
+    guard lacksDatabase else { return }
     for suffix in ["-wal", "-shm"] {
-      _ = SetAside(in: path).put(DataPlace.database.rawValue + suffix, at: time)
+      _ = QuarantineDirectory(in: path).move(DataFile.database.rawValue + suffix, at: time)
     }
   }
 
   /// Opens the database.
-  /// - Parameter box: of these keys.
-  /// - Throws: `OpeningError`, or that new keys cannot be saved.
+  /// - Parameter box: the box with these keys.
+  /// - Throws: `OpeningError`, or an error if new keys cannot be saved.
   func open(
     _ keys: SecretKeys, _ box: SecretBox, _ unreadable: UnreadableRows, mayCreate: Bool,
     fencedOff: @escaping @Sendable () -> Void = {}, wrote: @escaping @Sendable () -> Void = {},
@@ -95,61 +95,62 @@ struct DataDirectory {
       willWrite: keys.saveNew, fencedOff: fencedOff, wrote: wrote, published: published)
   }
 
-  /// One line that says what is wrong and what can be done.
+  /// Returns a line that describes the error and its remedy.
   func explain(_ error: OpeningError, _ keys: SecretKeys) -> StartError {
     switch error {
     case .missing:
       StartError(
         \.dataDirectory,
         """
-        \(database) is missing or empty, but there is what belongs to it; put the database back, or start once \
-        with \(SettingsCatalogue.shared.newDatabase.option) to begin anew and set bodies and files aside
+        \(database) is missing or empty, but its bodies or files exist; restore the database, or start once with \
+        \(SettingsCatalogue.shared.newDatabase.option) to create a new one and quarantine bodies and files
         """)
     case .newer(let migrations):
       StartError(
         \.dataDirectory,
         """
-        \(database) was written by a newer version of Ferry (\(migrations.joined(separator: "; "))), and this is \
-        \(Ferry.version); run that version, or put a backup from before the upgrade back
+        \(database) was written by a newer version of Ferry than \(Ferry.version) (\(migrations.joined(separator: "; "))); run \
+        that version, or restore a backup from before the upgrade
         """)
     case .beforeFirst:
       StartError(
         \.dataDirectory,
         """
-        \(database) was written by a version of Ferry before 0.1.0, which \(Ferry.version) cannot read; start with another \
+        \(database) was written by a version of Ferry before 0.1.0, which \(Ferry.version) cannot read; name another \
         directory (\(SettingsCatalogue.shared.dataDirectory.option))
         """)
     case .older:
       StartError(
         \.dataDirectory,
         """
-        \(database) is open in a service or a worker of an older version, which cannot go on beside \(Ferry.version); \
-        end that (`ferry stop --worker`)
+        \(database) is open in a service or worker of an older version, which cannot share it with \(Ferry.version); \
+        stop that process (`ferry stop --worker`)
         """)
     case .otherKey:
       StartError(
         \.secretKeyFile,
         """
-        the secrets in \(database) are under a key that is not in \(keys.path); put the file back that the service \
-        ran with, or move \(DataPlace.database.rawValue), bodies and files away to begin anew
+        the secrets in \(database) are encrypted with a key that is not in \(keys.path); restore the key file of that \
+        database, or name another data directory
         """)
     case .readOnly:
       StartError(
-        \.dataDirectory, "\(database) cannot be written; see its owner, its mode, and how it is mounted")
-    case .kept:
+        \.dataDirectory, "\(database) cannot be written; check its owner, its mode, and how it is mounted")
+    case .lockedByOther:
       StartError(
         \.dataDirectory,
-        "\(database) is kept by another process\(owner), which is in the middle of a write")
+        "\(database) is locked by another process\(owner), which does not finish its write; stop that process"
+      )
     case .failed(let message):
       StartError(\.dataDirectory, "\(database) cannot be opened: \(message)")
     }
   }
 
   private var owner: String {
-    ProcessLock.owner(path: WorkerPlaces(settings).lock).map { ", perhaps the worker (\($0.pid))" } ?? ""
+    ProcessLock.owner(path: WorkerFiles(settings).lock).map { ", possibly the worker (\($0.pid))" } ?? ""
   }
 
-  /// Makes the directories beside the database.
+  /// Creates the directories of the blobs.
   func prepare() throws {
     do throws(UsableDirectory.Fault) {
       try settings.blobs.prepare()
@@ -158,8 +159,8 @@ struct DataDirectory {
     }
   }
 
-  /// Says whether all of it is where it is now.
-  func watch() -> @Sendable () -> Bool {
+  /// Returns a closure that checks whether all files are still the same ones.
+  func presenceCheck() -> @Sendable () -> Bool {
     let paths = [path + "/" + DirectoryLock.name] + [.database, .bodies, .files].map(settings.path)
     let identities = paths.map { FileIdentity($0) }
     return { zip(paths, identities).allSatisfy { FileIdentity($0) == $1 } }

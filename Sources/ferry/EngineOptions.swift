@@ -1,7 +1,7 @@
 import ArgumentParser
 import FerrySettings
 
-/// What `ferry serve` and `ferry worker` both have to know.
+/// The options of both `ferry serve` and `ferry worker`.
 struct EngineOptions: SettingOptions {
   @Option(\.dataDirectory) var dataDirectory: String?
   @Option(\.allowNetwork) var allowNetwork: [String]
@@ -18,13 +18,13 @@ struct EngineOptions: SettingOptions {
   @Option(\.config) var config: String?
 }
 
-/// What only the service has to know.
+/// The options of the service alone.
 struct ServeOptions: SettingOptions {
   @Option(\.listen) var listen: String?
   @Option(\.tokenFile) var tokenFile: String?
   @Option(\.webhookSecretFile) var webhookSecretFile: String?
   @Option(\.maximumEphemeralBytes) var maximumEphemeralBytes: String?
-  @Option(\.workers) var workers: String?
+  @Option(\.transferLoops) var transferLoops: String?
   @Option(\.maximumConnections) var maximumConnections: String?
   @Option(\.taskRetention) var taskRetention: String?
   @Option(\.eventRetention) var eventRetention: String?
@@ -34,7 +34,7 @@ struct ServeOptions: SettingOptions {
   @Option(\.retentionInterval) var retentionInterval: String?
 }
 
-/// All of a service's settings.
+/// All options of a service.
 struct ServiceOptions: ParsableArguments {
   @OptionGroup var serve: ServeOptions
   @OptionGroup var engine: EngineOptions

@@ -4,7 +4,7 @@ import FerrySettings
 import Glibc
 import Processes
 
-/// The command line: one subcommand, one file.
+/// The command line. Each subcommand has its own file.
 @main
 struct Ferry: AsyncParsableCommand {
   static let version = "0.1.0"
@@ -30,7 +30,7 @@ struct Ferry: AsyncParsableCommand {
     }
   }
 
-  /// Help goes to standard output; what is wrong is one line on standard error, and the exit status says of what kind it is.
+  /// Prints help to standard output. An error becomes one line on standard error and an exit status for its kind.
   private static func end(with error: any Error) -> Never {
     guard !exitCode(for: error).isSuccess else { exit(withError: error) }
     let (line, status) = ending(for: error)
@@ -47,15 +47,23 @@ struct Ferry: AsyncParsableCommand {
     }
     let status = exitCode(for: error).rawValue
     guard status == EX_USAGE else { return ("\(error)", EXIT_FAILURE) }
-    return (message(for: error) + help(for: error), status)
+    return (message(for: error) + presentName(for: error) + help(for: error), status)
   }
 
-  /// Which help the usage that ArgumentParser would print refers to.
+  /// Returns a hint that names the present name of a renamed option.
+  private static func presentName(for error: any Error) -> String {
+    guard let option = message(for: error).firstMatch(of: /^Unknown option '([^']+)'/)?.1,
+      let present = RenamedSettings.presentName(of: String(option))
+    else { return "" }
+    return "; it is called \(present) now"
+  }
+
+  /// Returns a reference to the help that ArgumentParser would suggest.
   private static func help(for error: any Error) -> String {
     fullMessage(for: error).firstMatch(of: /See '([^']+)'/).map { " (see '\($0.1)')" } ?? ""
   }
 
-  /// In one line.
+  /// Replaces control characters, so that the text is one line.
   private static func printable(_ text: String) -> String {
     text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : String($0) }.joined()
   }

@@ -3,29 +3,30 @@ import Cluster
 import EventLoop
 import FerrySettings
 
-/// `ferry health`.
+/// The command `ferry health`.
 struct HealthCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "health", abstract: "Ask the service on this machine whether it lives.",
+    commandName: "health", abstract: "Check whether the service on this machine is alive.",
     discussion: """
-      For the health checks of containers, which need no other program then. 0.0.0.0 and [::] are asked on loopback. \
-      The exit status is 0 if the service answers 200, and 1 if it does not; one line says which. \(LocalService.help)
+      For the health checks of containers, which then need no other program. A service that listens on 0.0.0.0 or [::] is \
+      checked on loopback. The exit status is 0 if the service replies with 200, and 1 if it does not; one line says why. \
+      \(LocalService.help)
       """)
 
-  struct Place: SettingOptions {
+  struct ServiceAddressOptions: SettingOptions {
     @Option(\.listen) var listen: String?
     @Option(\.config) var config: String?
   }
 
-  @OptionGroup var place: Place
-  @Flag(help: "Ask whether it can do its work (/readyz) and not only whether it lives (/livez).")
+  @OptionGroup var place: ServiceAddressOptions
+  @Flag(help: "Check whether the service can do its work (/readyz), not only whether it is alive (/livez).")
   var ready = false
-  @Option(help: "Seconds to wait for the answer. [3]")
+  @Option(help: "Seconds to wait for the reply, from 1 to 300.")
   var timeout = 3
 
   func validate() throws {
     guard (1...300).contains(timeout) else {
-      throw ValidationError("timeout: '\(timeout)' is not a number between 1 and 300")
+      throw ValidationError("timeout: '\(timeout)' is not a number of seconds between 1 and 300")
     }
   }
 
@@ -37,7 +38,7 @@ struct HealthCommand: AsyncParsableCommand {
     StandardOutput.write(Array("\(answer) (\(address))\n".utf8))
   }
 
-  /// A service that listens on all addresses is asked on loopback.
+  /// Returns a loopback address for a service that listens on all addresses.
   private static func reachable(_ address: ListenAddress) -> String {
     switch address.hosts.last ?? "" {
     case "0.0.0.0": "127.0.0.1"

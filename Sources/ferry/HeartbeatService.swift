@@ -2,8 +2,8 @@ import Processes
 import ServiceLifecycle
 import TransferService
 
-/// Sends a heartbeat to every open stream (an SSE comment each 15 s), reads news that could not be read when another process rang, and
-/// gives memory back after a peak.
+/// Every 15 s, sends a heartbeat to each open stream (an SSE comment) and returns unused memory. It also reads worker reports that could
+/// not be read when they arrived.
 struct HeartbeatService: ServiceLifecycle.Service {
   let hub: EventHub
   let service: TransferService
@@ -12,10 +12,10 @@ struct HeartbeatService: ServiceLifecycle.Service {
       var trim = HeapTrim()
       while !Task.isCancelled {
         try? await Task.sleep(for: .seconds(15))
-        trim.look()
+        trim.trimIfNeeded()
         hub.heartbeat()
-        service.lookForNews()
-        service.follow()
+        service.pollWorkerReports()
+        service.publishRemoteCommits()
       }
     }
   }

@@ -3,7 +3,7 @@ import JSON
 import Logging
 import TransferModel
 
-/// Writes the log as one JSON object a line on standard output. Messages are fixed texts; values are metadata.
+/// A log handler that writes one JSON object per line to standard output. Messages are fixed texts; values are metadata.
 struct JSONLogHandler: LogHandler {
   let label: String
   var logLevel: Logger.Level

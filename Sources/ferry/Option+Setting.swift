@@ -1,7 +1,7 @@
 import ArgumentParser
 import FerrySettings
 
-/// Options of the command line are made from the settings: names, help and completions are said there.
+/// Command-line options made from settings, which define the names, the help and the completions.
 extension Option where Value == String? {
   init<Wanted>(_ path: KeyPath<SettingsCatalogue, Setting<Wanted>>) {
     let setting = SettingsCatalogue.shared[keyPath: path]
@@ -9,7 +9,7 @@ extension Option where Value == String? {
   }
 }
 
-/// What may be repeated.
+/// An option that may be repeated.
 extension Option where Value == [String] {
   init<Wanted>(_ path: KeyPath<SettingsCatalogue, Setting<Wanted>>) {
     let setting = SettingsCatalogue.shared[keyPath: path]
@@ -42,11 +42,11 @@ extension AnySetting {
   }
 }
 
-/// Options each of which is a setting; its property has the setting's name in camelCase.
+/// A group of options that are settings. The name of each property is the setting's name in camel case.
 protocol SettingOptions: ParsableArguments {}
 
 extension SettingOptions {
-  /// What was given, by the settings' names, as the environment would give it.
+  /// The given options by setting name, in the form of the environment.
   var values: [String: String] {
     var values: [String: String] = [:]
     for property in Mirror(reflecting: self).children {
@@ -59,7 +59,7 @@ extension SettingOptions {
 }
 
 extension AnySetting {
-  /// nil where the option was not given.
+  /// Returns the option's text; `nil` if the option was not given.
   fileprivate func text(of option: Any) -> String? {
     switch option {
     case let option as Option<String?>: option.wrappedValue

@@ -3,8 +3,8 @@ import Processes
 extension ProcessHandle {
   private static let interval = Duration.milliseconds(20)
 
-  /// Waits until it has ended.
-  /// - Returns: false where it has not by then.
+  /// Waits until the process has ended.
+  /// - Returns: `false` if it has not ended by the deadline.
   func end(before deadline: ContinuousClock.Instant) async -> Bool {
     while !hasEnded {
       guard ContinuousClock.now < deadline else { return false }

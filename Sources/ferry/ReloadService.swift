@@ -5,7 +5,7 @@ import TransferAPI
 import TransferEngine
 import TransferModel
 
-/// Reads again what can be read while the process runs, each time that it is asked to.
+/// A service that reloads files on request while the process runs.
 struct ReloadService: ServiceLifecycle.Service {
   let requests: AsyncStream<Void>
   let readAgain: @Sendable () async -> Void
@@ -17,32 +17,32 @@ struct ReloadService: ServiceLifecycle.Service {
   }
 }
 
-/// What `ferry serve` reads again: who may call, and whom TLS trusts.
+/// The files that `ferry serve` reloads: tokens and certificate authorities.
 struct Reload: Sendable {
   let settings: Settings
-  let gatehouse: Gatehouse
+  let authenticator: ReloadableAuthenticator
   let engine: TransferEngine
   let supervisor: WorkerSupervisor
   let logger: Logger
 
-  /// Each file counts for itself: one that is bad leaves what was read of it before.
-  /// - Returns: what is wrong, a line for each.
+  /// Reloads each file. A faulty file keeps its previous content, and the others are still reloaded.
+  /// - Returns: the faults, one line each.
   func run() async -> [String] {
     var faults: [String] = []
     do {
-      // Those of the environment are as they were at the start.
+      // Tokens in the environment cannot change while the process runs.
       if settings.tokenFile != nil {
-        gatehouse.relieve(by: Gatekeeper(tokens: try settings.readTokens()))
+        authenticator.replace(by: RequestAuthenticator(tokens: try settings.readTokens()))
       }
     } catch {
       faults.append("\(error)")
     }
-    do throws(TransferError) { try engine.readAuthoritiesAgain() } catch {
+    do throws(TransferError) { try engine.reloadCertificateAuthorities() } catch {
       faults.append("ca-file: \(error.message)")
     }
-    await supervisor.passReloadOn()
-    for fault in faults { logger.error("\(fault); what was read of it before stays") }
-    if faults.isEmpty { logger.info("read tokens and authorities again") }
+    await supervisor.reloadWorker()
+    for fault in faults { logger.error("\(fault); the earlier contents stay in use") }
+    if faults.isEmpty { logger.info("read tokens and certificate authorities again") }
     return faults
   }
 }

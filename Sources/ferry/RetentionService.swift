@@ -3,7 +3,7 @@ import ServiceLifecycle
 import TransferModel
 import TransferService
 
-/// Takes away what is old, at the start and then every minute.
+/// A service that prunes expired data at the start and then at an interval.
 struct RetentionService: ServiceLifecycle.Service {
   let service: TransferService
   let retention: Retention
@@ -30,7 +30,7 @@ struct RetentionService: ServiceLifecycle.Service {
           "records": "\(counts.records)",
         ])
     } catch {
-      logger.error("what is old cannot be taken away", metadata: ["error": "\(error)"])
+      logger.error("cannot prune expired data; the next run tries again", metadata: ["error": "\(error)"])
     }
   }
 }

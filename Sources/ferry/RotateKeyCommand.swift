@@ -6,25 +6,25 @@ import Processes
 import Records
 import SQLiteLedger
 
-/// `ferry rotate-key`.
+/// The command `ferry rotate-key`.
 struct RotateKeyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rotate-key",
-    abstract: "Put the stored secrets under a new key, while the service is stopped.",
+    abstract: "Re-encrypt the stored secrets with a new key while the service is stopped.",
     discussion: """
-      A new key is put before those in the secret key file, and every secret in the database is encrypted anew with \
-      it. The old keys stay in the file, so that resume data that clients hold can still be opened, unless \
-      --drop-old is given. It can be run again after it was interrupted. \(LocalService.help)
+      Adds a new key before those in the secret key file, and re-encrypts every secret in the database with it. The old keys \
+      stay in the file, so that the resume data of clients can still be decrypted; --drop-old deletes them. If the command was \
+      interrupted, run it again. \(LocalService.help)
       """)
 
-  struct Places: SettingOptions {
+  struct KeyOptions: SettingOptions {
     @Option(\.dataDirectory) var dataDirectory: String?
     @Option(\.secretKeyFile) var secretKeyFile: String?
     @Option(\.config) var config: String?
   }
 
-  @OptionGroup var places: Places
-  @Flag(help: "Forget the old keys: resume data made under them is of no use any more.")
+  @OptionGroup var places: KeyOptions
+  @Flag(help: "Delete the old keys; resume data that was encrypted with them becomes useless.")
   var dropOld = false
 
   func run() async throws {
@@ -32,14 +32,15 @@ struct RotateKeyCommand: AsyncParsableCommand {
   }
 
   private func rotate(_ settings: Settings) async throws {
-    PrivatePlaces.begin()
+    FilePermissions.begin()
     let directory = DataDirectory(settings)
     let lock = try directory.lock()
     defer { withExtendedLifetime(lock) {} }
-    guard let worker = ProcessLock(path: WorkerPlaces(settings).lock, version: Ferry.version) else {
-      let pid = ProcessLock.owner(path: WorkerPlaces(settings).lock).map { " (\($0.pid))" } ?? ""
+    guard let worker = ProcessLock(path: WorkerFiles(settings).lock, version: Ferry.version) else {
+      let pid = ProcessLock.owner(path: WorkerFiles(settings).lock).map { " (\($0.pid))" } ?? ""
       throw StartError(
-        \.dataDirectory, "\(settings.dataDirectory) has a worker\(pid); end it with SIGTERM first")
+        \.dataDirectory,
+        "\(settings.dataDirectory) has a running worker\(pid); stop it first (`ferry stop --worker`)")
     }
     defer { withExtendedLifetime(worker) {} }
     var keys = try SecretKeys(settings, mayCreate: false)
@@ -47,14 +48,14 @@ struct RotateKeyCommand: AsyncParsableCommand {
     keys.addNew()
     let count: Int
     do {
-      // The new key is on the disk before anything depends on it, and the old ones until nothing does.
+      // Save the new key before any data depends on it, and keep the old ones until no data needs them.
       count = try SecretRotation.run(
         database: settings.path(of: .database), from: old, to: SecretBox(secrets: keys.all)
       ) { try keys.save() }
     } catch let error as OpeningError {
       throw directory.explain(error, keys)
     } catch {
-      throw StartError(\.dataDirectory, "the secrets cannot be encrypted anew: \(error)")
+      throw StartError(\.dataDirectory, "the secrets cannot be re-encrypted: \(error); run the command again")
     }
     if dropOld { try keys.dropOld() }
     StandardOutput.write(Array("\(count) rows re-encrypted in \(settings.namedDirectory)\n".utf8))

@@ -2,20 +2,20 @@ import ArgumentParser
 import FerrySettings
 import Logging
 
-/// `ferry serve`.
+/// The command `ferry serve`.
 struct ServeCommand: AsyncParsableCommand {
   private static let settings = SettingsCatalogue.shared
   static let configuration = CommandConfiguration(
     commandName: "serve", abstract: "Run the service.",
     discussion: """
-      Every option can also be given as an environment variable, FERRY_ and the option's name in capitals \
-      (\(settings.dataDirectory.variable)), or in a JSON file named by \(settings.config.option), \
-      with the option's name as member \
-      ("\(settings.dataDirectory.member)" or "\(settings.dataDirectory.name)"). \
-      An option is stronger than the environment, and that than the file. \
-      Bearer tokens themselves can be given in the environment or the file only \
-      (\(settings.tokens.variable), "\(settings.tokens.member)"). \
-      `ferry config` with the same options shows what holds.
+      Each option can also be given as an environment variable: FERRY_ and the option's name in capitals \
+      (\(settings.dataDirectory.variable)). Or it is a member of the JSON file that \(settings.config.option) names, \
+      with the option's name or in camelCase \
+      ("\(settings.dataDirectory.name)" or "\(settings.dataDirectory.member)"). \
+      An option overrides the environment, and the environment overrides the file. \
+      Bearer tokens cannot be given as an option, only in the environment (\(settings.tokens.variable)), in the JSON file \
+      ("\(settings.tokens.member)") or in a token file. \
+      `ferry config` with the same options prints the effective settings.
       """)
 
   @OptionGroup var options: ServiceOptions
@@ -25,6 +25,6 @@ struct ServeCommand: AsyncParsableCommand {
     LoggingSystem.bootstrap { label in
       JSONLogHandler(label: label, logLevel: settings.logLevel)
     }
-    try await Service(settings: settings).run()
+    try await FerryService(settings: settings).run()
   }
 }

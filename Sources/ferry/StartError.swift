@@ -5,8 +5,8 @@ import HTTPServer
 import Ledger
 import TransferService
 
-/// Why the machine, or what lies on it, does not let a command do its work: one line that names the setting it is about, and says what
-/// to do. Unlike `SettingsError` it may not hold any more at the next try.
+/// An error of the machine or its files that keeps a command from running. It is one line that names the setting and the remedy. Unlike
+/// `SettingsError`, it may be gone at the next try.
 struct StartError: Error, CustomStringConvertible {
   let description: String
 
@@ -14,30 +14,32 @@ struct StartError: Error, CustomStringConvertible {
     self.init(of: SettingsCatalogue.shared[keyPath: setting].name, problem)
   }
 
-  /// - Parameter name: of what is no setting.
+  /// Makes an error about something other than a setting.
+  /// - Parameter name: the name of the subject.
   init(of name: String, _ problem: String) { description = "\(name): \(problem)" }
 
-  /// So many descriptors are open before anybody has asked for anything, and some more.
+  /// The number of descriptors that an idle service needs, plus a reserve.
   static let leastDescriptors = 64
 
-  /// - Parameter limit: on this process's descriptors, raised as far as it may be.
+  /// Checks that there are enough descriptors.
+  /// - Parameter limit: the limit of this process's descriptors after it was raised.
   static func check(descriptors limit: Int) throws {
     guard limit < leastDescriptors else { return }
     throw StartError(
       of: "descriptors",
       """
-      this process may open \(limit) files and sockets, and needs \(leastDescriptors) or more; raise the limit with \
-      `ulimit -Hn`, or LimitNOFILE= of a unit of systemd
+      this process may open \(limit) files and sockets, but needs at least \(leastDescriptors); raise the limit with \
+      `ulimit -Hn`, or with LimitNOFILE= in the systemd unit
       """)
   }
 
   init(_ failure: HTTPServer.Failure) {
     let hint =
       switch failure.code {
-      case EADDRINUSE: "; end what listens there (`ss -ltnp` tells), or take another port"
+      case EADDRINUSE: "; stop the program that listens there (`ss -ltnp` names it), or use another port"
       case EADDRNOTAVAIL:
-        "; no interface of this machine has that address (`ip address` lists those that it has)"
-      case EACCES: "; ports below 1024 are for root, or for who has CAP_NET_BIND_SERVICE: take another port"
+        "; no interface of this machine has that address (`ip address` lists its addresses)"
+      case EACCES: "; ports below 1024 require root or CAP_NET_BIND_SERVICE; use another port"
       default: ""
       }
     self.init(\.listen, failure.message + hint)
@@ -45,22 +47,22 @@ struct StartError: Error, CustomStringConvertible {
 }
 
 extension StartError {
-  /// Does what reads all that is stored, and says in one line why that cannot be done.
-  static func ofStore<Value>(_ body: () async throws -> Value) async throws -> Value {
+  /// Runs `body`, which reads the database, and turns its error into one line.
+  static func describingLedgerErrors<Value>(_ body: () async throws -> Value) async throws -> Value {
     do {
       return try await body()
     } catch {
       throw StartError(
         \.dataDirectory,
-        "what is stored cannot be read: \(reason(error)); see the disk, or put a backup back")
+        "the stored data cannot be read: \(reason(error)); check the disk, or restore a backup")
     }
   }
 
   private static func reason(_ error: any Error) -> String {
     switch error {
-    case ServiceError.storeFull, StoreError.full: "the disk is full"
-    case ServiceError.storeUnavailable(let reason), StoreError.unavailable(let reason): reason
-    case ServiceError.storedDataUnreadable(let row), StoreError.unreadable(let row): row.description
+    case ServiceError.storeFull, LedgerError.full: "the disk is full"
+    case ServiceError.storeUnavailable(let reason), LedgerError.unavailable(let reason): reason
+    case ServiceError.storedDataUnreadable(let row), LedgerError.unreadable(let row): row.description
     default: "\(error)"
     }
   }

@@ -3,32 +3,32 @@ import ArgumentParser
 import EventLoop
 import FerrySettings
 
-/// `ferry stop`.
+/// The command `ferry stop`.
 struct StopCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "stop", abstract: "Stop the service of a data directory, and wait until it has gone.",
+    commandName: "stop", abstract: "Stop the service of a data directory, and wait until it has ended.",
     discussion: """
-      The service answers what is under way and ends, as at SIGTERM. The worker of background sessions goes on without it, \
-      unless --worker ends that, too: it writes down how far it has come, and the next service's goes on from there. \
+      The service finishes running requests and ends, as at SIGTERM. The worker of background sessions keeps running, unless \
+      --worker stops it, too. A stopped worker stores its progress, and the worker of the next service continues from there. \
       The exit status is 3 if nothing runs. \(LocalService.help)
       """)
-  /// The exit status that says that nothing ran: the one of `systemctl status` and of init scripts.
+  /// The exit status if nothing runs, as of `systemctl status` and init scripts.
   private static let nothingRuns = ExitCode(3)
 
-  struct Place: SettingOptions {
+  struct DirectoryOptions: SettingOptions {
     @Option(\.dataDirectory) var dataDirectory: String?
     @Option(\.config) var config: String?
   }
 
-  @OptionGroup var place: Place
-  @Option(help: "Seconds to wait for the end of all of it. [30]")
+  @OptionGroup var place: DirectoryOptions
+  @Option(help: "Seconds to wait until the service and the worker have ended, from 1 to 86400.")
   var timeout = 30
-  @Flag(help: "The worker of background sessions as well.")
+  @Flag(help: "Stop the worker of background sessions, too.")
   var worker = false
 
   func validate() throws {
     guard (1...86_400).contains(timeout) else {
-      throw ValidationError("timeout: '\(timeout)' is not a number between 1 and 86400")
+      throw ValidationError("timeout: '\(timeout)' is not a number of seconds between 1 and 86400")
     }
   }
 
@@ -37,17 +37,18 @@ struct StopCommand: AsyncParsableCommand {
     let directory = settings.dataDirectory
     guard UsableDirectory.isSearchable(directory) else {
       throw StartError(
-        \.dataDirectory, "\(settings.namedDirectory) cannot be searched by this user: use sudo")
+        \.dataDirectory, "\(settings.namedDirectory) cannot be searched by this user; use sudo")
     }
     let deadline = ContinuousClock.now + .seconds(timeout)
-    // An earlier version keeps the directory for itself.
-    let owners = [DirectoryLock.owner(of: directory)].compactMap(\.self) + ProcessPlace.owners(in: directory)
+    // Services of an earlier version lock the directory itself.
+    let owners =
+      [DirectoryLock.owner(of: directory)].compactMap(\.self) + ProcessRegistration.owners(in: directory)
     for owner in owners { try await stop("service", owner, settings, before: deadline) }
     if owners.isEmpty { say("no service runs in \(settings.namedDirectory)") }
     var hasStopped = !owners.isEmpty
     if worker {
-      // Not before: the service would start another.
-      if let owner = ProcessLock.owner(path: WorkerPlaces(settings).lock) {
+      // The worker stops after the service, which would otherwise start another.
+      if let owner = ProcessLock.owner(path: WorkerFiles(settings).lock) {
         try await stop("worker", owner, settings, before: deadline)
         hasStopped = true
       } else {
@@ -63,17 +64,19 @@ struct StopCommand: AsyncParsableCommand {
     let directory = settings.namedDirectory
     guard let process = owner.process else {
       throw StopFailure(
-        "the \(name) of \(directory) (\(owner.pid)) cannot be seen from here: it has just ended, or runs in another container"
+        "the \(name) of \(directory) (\(owner.pid)) has just ended, or runs in another container; stop it there"
       )
     }
     let code = process.send(.terminate)
     guard code == 0 || process.hasEnded else {
       throw StopFailure(
-        "the \(name) of \(directory) (\(owner.pid)) cannot be asked to stop: \(ProcessHandle.text(ofError: code))"
+        "the \(name) of \(directory) (\(owner.pid)) cannot be sent SIGTERM: \(ProcessHandle.text(ofError: code)); use sudo"
       )
     }
     guard await process.end(before: deadline) else {
-      throw StopFailure("the \(name) of \(directory) (\(owner.pid)) has not ended within \(timeout) seconds")
+      throw StopFailure(
+        "the \(name) of \(directory) (\(owner.pid)) has not ended within \(timeout) seconds; try a longer --timeout"
+      )
     }
     say("stopped the \(name) (\(owner.pid)) of \(directory)")
   }

@@ -4,9 +4,9 @@ import Records
 import SQLiteLedger
 import TransferEngine
 
-/// What `ferry --version` prints.
+/// The output of `ferry --version`.
 enum VersionText {
-  /// One line each. The libraries are those that are loaded now.
+  /// The versions, one line each. Library versions are those of the loaded libraries.
   static var text: String {
     [
       "ferry \(Ferry.version)", "commit \(Build.commit)", "Swift \(Build.swift)",

@@ -2,13 +2,13 @@ import EventLoop
 import Logging
 import ServiceLifecycle
 
-/// Says that the service lives, as long as all of its parts answer.
+/// A service that notifies the service manager's watchdog while all parts respond.
 struct WatchdogService: ServiceLifecycle.Service {
-  /// One that comes late is not the end yet.
+  /// The number of checks within the watchdog's time, so that a single late one is harmless.
   private static let beatsInTime = 3
 
-  let pulse: Pulse
-  /// After which silence the service is taken for dead; nil: nobody listens.
+  let liveness: LivenessProbe
+  /// The watchdog's time limit; `nil` if there is no watchdog.
   let patience: Duration?
   let logger: Logger
 
@@ -23,9 +23,10 @@ struct WatchdogService: ServiceLifecycle.Service {
   private func beat(every interval: Duration) async {
     var known: [String] = []
     while !Task.isCancelled {
-      let silent = pulse.beat()
+      let silent = liveness.check()
       if !silent.isEmpty, silent != known {
-        logger.error("does not answer", metadata: ["parts": "\(silent.joined(separator: ", "))"])
+        logger.error(
+          "parts of the service are unresponsive", metadata: ["parts": "\(silent.joined(separator: ", "))"])
       }
       known = silent
       try? await Task.sleep(for: interval)

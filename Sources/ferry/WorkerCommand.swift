@@ -2,13 +2,13 @@ import ArgumentParser
 import FerrySettings
 import Logging
 
-/// `ferry worker`.
+/// The command `ferry worker`.
 struct WorkerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "worker", abstract: "Carry out the tasks of background sessions.",
     discussion: """
-      ferry serve starts it when there are such tasks, and leaves it running when it stops; there is no need to start it \
-      by hand. SIGTERM makes it write down how far it has come and end: the next one goes on from there.
+      `ferry serve` starts the worker if there are such tasks, and leaves it running when the service stops; you need not start \
+      it by hand. At SIGTERM the worker stores its progress and ends; the next worker continues from there.
       """)
 
   @Option(help: .hidden)

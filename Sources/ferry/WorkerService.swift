@@ -15,9 +15,9 @@ import TransferModel
 import TransferService
 import UnixSignals
 
-extension ServiceBells: Bell {}
+extension ServiceWakeups: Waker {}
 
-/// The whole of `ferry worker`: the store, an engine, and what takes commands and tries again.
+/// The whole of `ferry worker`: the database, an engine, and the background worker.
 struct WorkerService {
   private static let beat = Duration.seconds(5)
 
@@ -26,95 +26,99 @@ struct WorkerService {
   private let logger = Logger(label: "ferry.worker")
   private let now: @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
 
-  /// - Parameter generation: which program and which options the service wants.
+  /// Makes the service.
+  /// - Parameter generation: the program and options that the service wants.
   init(settings: Settings, generation: String) {
     self.settings = settings
     self.generation = generation
   }
 
   func run() async throws {
-    // Before the lock: from then on the service may send signals.
-    let signals = await Signals.trap()
-    PrivatePlaces.begin()
+    // Trap signals before taking the lock, because the service may send signals from then on.
+    let signals = await SignalHandler.trap()
+    FilePermissions.begin()
     try StartError.check(descriptors: Descriptors.raiseLimit())
     ProcessLimits.forbidCoreFiles()
-    let places = WorkerPlaces(settings)
+    let places = WorkerFiles(settings)
     guard let lock = ProcessLock(path: places.lock, version: generation) else {
-      throw StartError(\.dataDirectory, "\(settings.dataDirectory) has a worker, or is not there")
+      throw StartError(
+        \.dataDirectory,
+        "\(settings.dataDirectory) does not exist, or already has a worker; `ferry serve` starts workers by itself"
+      )
     }
     let directory = DataDirectory(settings)
     let keys = try SecretKeys(settings, mayCreate: false)
     let store: SQLiteLedger
     do {
-      // There is one, or nobody would want a worker.
+      // The database exists, because a service needs the worker.
       store = try directory.open(
-        keys, SecretBox(secrets: keys.all), .told(to: logger), mayCreate: false, fencedOff: endAtOnce,
+        keys, SecretBox(secrets: keys.all), .logging(to: logger), mayCreate: false, fencedOff: endAtOnce,
         published: nil)
     } catch let error as OpeningError {
       throw directory.explain(error, keys)
     }
-    let bell = try WorkerPlaces.bell(places.workerBell)
-    let relay = FactRelay()
+    let wakeups = try WorkerFiles.wakeupSocket(places.workerBell)
+    let relay = FactCallback()
     let engine = try settings.makeEngine(settings.engineSettings(now: now), workers: 1, relay)
     let loop = EventLoop(name: "ferry-worker")
     let worker = BackgroundWorker(
       store: store, engine: engine, relay: relay, blobs: settings.blobs,
-      bell: ServiceBells(dataDirectory: settings.dataDirectory), alarms: Alarms(on: loop),
+      waker: ServiceWakeups(dataDirectory: settings.dataDirectory), timers: TimerSource(on: loop),
       discretion: settings.discretion,
       now: now,
       logger: logger)
     loop.start()
     if engine.networks.hasClasses { await engine.networks.wait() }
-    // Who ends it from outside tells nothing of its tasks; who makes it crash may do so again.
-    let hasCrashed = places.isMarkedByCrash
-    // On a thread of its own: a worker whose other threads wait for a disk is not stuck.
+    // Only a crash, not a kill, casts suspicion on running tasks.
+    let hasCrashed = places.hasCrashMarker
+    // The ticker has its own thread: a worker whose other threads wait for a disk is not stuck.
     let pulse = Ticker(name: "ferry-beat", every: Self.beat) { pulse in
-      worker.ping { pulse.perform { lock.beat() } }
+      worker.ping { pulse.perform { lock.recordHeartbeat() } }
     }
     defer { pulse.stop() }
-    try await StartError.ofStore { try await worker.start(afterCrash: hasCrashed) }
+    try await StartError.describingLedgerErrors { try await worker.start(afterCrash: hasCrashed) }
     try? FileManager.default.removeItem(atPath: places.crash)
     ProcessLimits.markCrashes(at: places.crash)
-    // Not before: who rang meanwhile is heard now.
-    loop.perform { bell.listen(on: loop) { worker.lookForCommands() } }
-    logger.info("carries background tasks out", metadata: ["libcurl": "\(TransferEngine.libcurlVersion)"])
-    let life = WorkerLife(worker: worker, lock: lock, loop: loop)
+    // Listen now: the worker is ready to read the commands of earlier wake-ups.
+    loop.perform { wakeups.listen(on: loop) { worker.pollCommands() } }
+    logger.info("carrying out background tasks", metadata: ["libcurl": "\(TransferEngine.libcurlVersion)"])
+    let life = WorkerRunService(worker: worker, lock: lock, loop: loop)
     let group = ServiceGroup(
       configuration: .init(
         services: [
-          .init(service: StoreService(store: store)),
+          .init(service: LedgerService(store: store)),
           .init(service: EngineService(engine: engine)),
-          .init(service: ReloadService(requests: signals.reloads) { readAgain(engine) }),
+          .init(service: ReloadService(requests: signals.reloads) { reloadCertificateAuthorities(engine) }),
           .init(service: life, successTerminationBehavior: .gracefullyShutdownGroup),
         ], logger: logger))
     signals.onStop { Task { await group.triggerGracefulShutdown() } }
     try await group.run()
     await loop.stopAndJoin()
-    bell.close()
-    logger.info("has ended, and all that it has done is written down")
+    wakeups.close()
+    logger.info("worker has ended; its progress is stored")
     withExtendedLifetime(lock) {}
   }
 
-  /// Another worker goes on with the tasks: nothing that this one does can be written any more.
+  /// Ends the process at once. Another worker has taken over, so this one can write nothing.
   private func endAtOnce() {
-    logger.critical("another worker has taken over: this one ends")
+    logger.critical("another worker has taken over; this worker ends")
     _exit(EXIT_FAILURE)
   }
 
-  private func readAgain(_ engine: TransferEngine) {
+  private func reloadCertificateAuthorities(_ engine: TransferEngine) {
     do throws(TransferError) {
-      try engine.readAuthoritiesAgain()
-      logger.info("read the authorities again")
+      try engine.reloadCertificateAuthorities()
+      logger.info("read the certificate authorities again")
     } catch {
-      logger.error("ca-file: \(error.message); those of before stay")
+      logger.error("ca-file: \(error.message); the earlier certificate authorities stay in use")
     }
   }
 }
 
-/// Ends where there is no more to be done: its tasks are handed over.
-private struct WorkerLife: ServiceLifecycle.Service {
+/// The lifetime of the worker, which ends after its tasks are handed over.
+private struct WorkerRunService: ServiceLifecycle.Service {
   private static let interval = Duration.seconds(5)
-  /// How long it waits for a service that has gone, where it has no task.
+  /// The number of checks without a service after which an idle worker ends.
   private static let patience = 6
 
   let worker: BackgroundWorker
@@ -129,13 +133,13 @@ private struct WorkerLife: ServiceLifecycle.Service {
   private func live() async {
     var lonely = 0
     while !Task.isCancelled {
-      // Whoever removed the directory wants no more of it.
-      guard lock.isStillThere else { return }
+      // If the directory was deleted, the worker has nothing left to do.
+      guard lock.isInPlace else { return }
       worker.follow()
-      lonely = worker.isIdle && !worker.isHeard() ? lonely + 1 : 0
+      lonely = worker.isIdle && !worker.canReachService() ? lonely + 1 : 0
       if lonely > Self.patience { return }
-      // What could not be read when somebody rang.
-      worker.lookForCommands()
+      // Read commands that could not be read when the wake-up arrived.
+      worker.pollCommands()
       worker.reviewDiscretionary()
       try? await Task.sleep(for: Self.interval)
     }

@@ -11,7 +11,7 @@ import Testing
     }
   }
 
-  /// The address before the range, its first, its last, the address after it; what holds outside.
+  /// A range of addresses: the address before it, the first, the last and the one after it, with the rules outside.
   struct Range: Sendable, CustomTestStringConvertible {
     let rule: String
     let before: (String, String?)?
@@ -95,7 +95,7 @@ import Testing
   ]
 
   @Test(arguments: rangesV4 + rangesV6)
-  func rangesEndWhereTheyEnd(_ range: Range) throws {
+  func `ranges end at their bounds`(_ range: Range) throws {
     #expect(try verdict(range.first) == range.rule)
     #expect(try verdict(range.last) == range.rule)
     for outside in [range.before, range.after].compactMap({ $0 }) {
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test(arguments: rangesV4)
-  func mappedAddressesAreJudgedAsIPv4(_ range: Range) throws {
+  func `mapped addresses are judged as IPv4`(_ range: Range) throws {
     #expect(try verdict("::ffff:\(range.first)") == range.rule)
     #expect(try verdict("::ffff:\(range.last)") == range.rule)
     if let after = range.after { #expect(try verdict("::ffff:\(after.0)") == after.1) }
@@ -114,7 +114,7 @@ import Testing
     "1.1.1.1", "8.8.8.8", "93.184.215.14", "2606:4700::1111", "2a00:1450:4001::200e", "::ffff:8.8.8.8",
     "2000::",
   ])
-  func publicAddressesAreAllowed(_ address: String) throws { #expect(try verdict(address) == nil) }
+  func `public addresses are allowed`(_ address: String) throws { #expect(try verdict(address) == nil) }
 
   @Test(
     arguments: [
@@ -123,7 +123,7 @@ import Testing
       ("2002:808:808::1", "6to4"), ("2001::%", "teredo"), ("2001:0:4136:e378:8000:63bf:3fff:fdd2", "teredo"),
       ("2606:4700::5efe:%", "isatap"), ("2606:4700::200:5efe:%", "isatap"),
     ], ["8.8.8.8", "127.0.0.1", "169.254.169.254"])
-  func otherEmbeddedFormsAreNeverAWayRound(_ form: (String, String), _ inner: String) throws {
+  func `embedded addresses are refused`(_ form: (String, String), _ inner: String) throws {
     let parts = form.0.split(separator: "%", omittingEmptySubsequences: false)
     #expect(try verdict(parts.joined(separator: inner)) == form.1)
   }
@@ -134,7 +134,7 @@ import Testing
   ]
 
   @Test(arguments: metadata)
-  func metadataHasToBeNamed(_ address: String) throws {
+  func `metadata address must be opened by itself`(_ address: String) throws {
     let rule = "cloud-metadata"
     #expect(try verdict(address) == rule)
     #expect(try verdict(address, allowing: ["0.0.0.0/0", "::/0"]) == rule)
@@ -145,12 +145,12 @@ import Testing
     #expect(try verdict(address, allowing: ["203.0.113.1/32", "2001:db8::1/128"]) == rule)
   }
 
-  /// IPv4 inside IPv6 is judged as IPv4: an opened translation prefix is no way to the metadata.
+  /// IPv4 inside IPv6 is judged as IPv4. An opened translation prefix does not open the metadata.
   @Test(arguments: [
     ("64:ff9b::169.254.169.254", "64:ff9b::/96"), ("64:ff9b::169.254.169.254", "::/0"),
     ("::169.254.169.254", "::/0"), ("2002:a9fe:a9fe::1", "2002::/16"),
   ])
-  func embeddedMetadataIsNotOpenedByAWideNetwork(_ address: String, _ network: String) throws {
+  func `wide network does not open embedded metadata`(_ address: String, _ network: String) throws {
     #expect(try verdict(address, allowing: [network]) != nil)
   }
 
@@ -165,7 +165,7 @@ import Testing
       ("fe80::1", "0.0.0.0/0", "link-local"), ("169.254.1.1", "169.254.0.0/16", nil),
       ("64:ff9b::8.8.8.8", "64:ff9b::/96", nil), ("4000::1", "4000::/16", nil),
     ] as [(String, String, String?)])
-  func opensWhatTheOperatorOpened(_ address: String, _ network: String, _ expected: String?) throws {
+  func `opened network is allowed`(_ address: String, _ network: String, _ expected: String?) throws {
     #expect(try verdict(address, allowing: [network]) == expected)
   }
 }

@@ -17,7 +17,7 @@ import Testing
       ("64:ff9b::192.0.2.33", .v6(high: 0x0064_FF9B_0000_0000, low: 0xC000_0221)),
       ("1:2:3:4:5:6:1.2.3.4", .v6(high: 0x0001_0002_0003_0004, low: 0x0005_0006_0102_0304)),
     ] as [(String, IPAddress)])
-  func parses(_ text: String, _ expected: IPAddress) {
+  func `valid texts are parsed`(_ text: String, _ expected: IPAddress) {
     #expect(IPAddress(text) == expected)
   }
 
@@ -31,9 +31,9 @@ import Testing
     "::1.2.3.4.5",
     "::1.2.3.4:5", "1:2:3:4:5:6:7:1.2.3.4", "1.2.3.4::", "1.2.3.4::1", "1.2.3.4:1:2:3:4:5:6",
   ])
-  func refuses(_ text: String) { #expect(IPAddress(text) == nil) }
+  func `invalid texts are refused`(_ text: String) { #expect(IPAddress(text) == nil) }
 
-  @Test func textRoundTrips() throws {
+  @Test func `text survives a round trip`() throws {
     var generator = SplitMix64(seed: 3)
     for _ in 0..<500 {
       let four = IPAddress.v4(UInt32(truncatingIfNeeded: generator.next()))
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func onlyMappedAddressesAreUnmapped() throws {
+  @Test func `only mapped addresses are unmapped`() throws {
     #expect(IPAddress("::ffff:10.0.0.1")?.unmapped == .v4(0x0A00_0001))
     for text in ["::10.0.0.1", "::fffe:10.0.0.1", "1::ffff:10.0.0.1", "64:ff9b::10.0.0.1", "10.0.0.1"] {
       let address = try #require(IPAddress(text))

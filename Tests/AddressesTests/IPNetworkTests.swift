@@ -8,7 +8,7 @@ import Testing
     ("::/0", 0), ("fd00::/8", 8), ("2001:db8::/64", 64), ("2001:db8:0:0:8000::/65", 65), ("::1/128", 128),
     ("::1", 128), ("2000::/3", 3),
   ])
-  func parses(_ text: String, _ length: Int) throws {
+  func `valid texts are parsed`(_ text: String, _ length: Int) throws {
     let network = try #require(IPNetwork(text))
     #expect(network.prefixLength == length)
     #expect(network.base == IPAddress(String(text.prefix { $0 != "/" })))
@@ -20,7 +20,7 @@ import Testing
     "2001:db9::/31",
     "2001:db8::8000:0:0:0/64", "example.com/8", "10.0.0.0 /8", "10.0.0.0/ 8",
   ])
-  func refuses(_ text: String) { #expect(IPNetwork(text) == nil) }
+  func `invalid texts are refused`(_ text: String) { #expect(IPNetwork(text) == nil) }
 
   @Test(arguments: [
     ("10.0.0.0/8", "10.0.0.0", true), ("10.0.0.0/8", "10.255.255.255", true),
@@ -33,7 +33,7 @@ import Testing
     ("::/127", "::1", true), ("::/127", "::2", false), ("2000::/3", "3fff::", true),
     ("2000::/3", "4000::", false),
   ])
-  func contains(_ network: String, _ address: String, _ expected: Bool) throws {
+  func `network contains its addresses only`(_ network: String, _ address: String, _ expected: Bool) throws {
     #expect(try #require(IPNetwork(network)).contains(try #require(IPAddress(address))) == expected)
   }
 }

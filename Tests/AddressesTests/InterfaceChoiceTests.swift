@@ -32,31 +32,31 @@ import Testing
   private static let cellular = ["wwan*=cellular"]
   private static let both = ["wwan*=cellular", "wlan0=constrained"]
   static let rows = [
-    // Nothing is restricted.
+    // No restriction applies.
     Row("8.8.8.8", [], [], .any), Row("8.8.8.8", cellular, .all, .any),
     Row("8.8.8.8", cellular, [.cellular, .expensive], .any),
-    // Cellular is expensive.
+    // Cellular networks are expensive.
     Row("8.8.8.8", cellular, [.expensive, .constrained], .bind("wlan0")),
     Row("8.8.8.8", cellular, [.cellular, .constrained], .bind("wlan0")),
     Row("8.8.8.8", both, [.cellular, .expensive], .bind("wwan0")),
     Row("8.8.8.8", both, [], .forbidden(.cellular)),
     Row("8.8.8.8", both, .cellular, .forbidden(.expensive)),
     Row("8.8.8.8", ["w*=constrained"], [], .forbidden(.constrained)),
-    // The longer prefix wins, and an interface without a route is none.
+    // The longer prefix wins. An interface without a route does not count.
     Row("10.0.0.1", cellular, [], .bind("eth0")),
     Row("10.0.0.1", cellular + ["eth0=expensive"], [], .bind("wlan0")),
     Row("[2001:db8::1]", cellular, [], .forbidden(.cellular)),
     Row("[2001:db8::1]", both, [.cellular, .expensive], .bind("wwan0")),
     Row("[::ffff:10.0.0.1]", cellular, [], .bind("eth0")),
-    // What stays on this machine.
+    // Traffic that stays on this machine.
     Row("127.0.0.1", both, [], .any), Row("[::1]", both, [], .any), Row("localhost", both, [], .any),
     Row("192.168.1.2", both, [], .any), Row("127.0.0.1", ["*=cellular"], [], .any),
-    // Names go where the default routes go.
+    // Names follow the default routes.
     Row("example.com", cellular, [], .bind("wlan0")), Row("example.com", both, [], .forbidden(.cellular)),
     Row("example.com", both, [.cellular, .expensive], .bind("wwan0")),
   ]
 
-  @Test(arguments: rows.indices) func choosesByTheTable(_ index: Int) throws {
+  @Test(arguments: rows.indices) func `choice follows routes and classes`(_ index: Int) throws {
     let row = Self.rows[index]
     let policy = try InterfacePolicy(parsing: row.settings)
     let choice = InterfaceChoice.choose(
@@ -64,7 +64,7 @@ import Testing
     #expect(choice == row.expected, "\(row.host) \(row.settings) \(row.allowed)")
   }
 
-  @Test func namesGoToAttachedNetworksWhereNothingElseIs() throws {
+  @Test func `names use attached networks without a default route`() throws {
     var snapshot = Self.snapshot
     let policy = try InterfacePolicy(parsing: Self.cellular)
     func choice() -> InterfaceChoice {
@@ -80,7 +80,7 @@ import Testing
     #expect(choice() == .unreachable)
   }
 
-  // MARK: Against a naive reference
+  // MARK: Comparison with a naive model
 
   private struct Machine {
     var snapshot: NetworkSnapshot
@@ -114,7 +114,7 @@ import Testing
         Int.random(in: 0..<5, using: &generator)]
       var kind: NetworkRoute.Kind = table == .local ? .local : .unicast
       if table != .local, Int.random(in: 0..<8, using: &generator) == 0 {
-        kind = Bool.random(using: &generator) ? .refusal : .pass
+        kind = Bool.random(using: &generator) ? .refusal : .continueLookup
       }
       let leads = kind == .unicast || kind == .local
       machine.snapshot.routes.append(
@@ -127,7 +127,7 @@ import Testing
     return machine
   }
 
-  /// Every route in the order in which it would be taken, and the first that may be.
+  /// Sorts all routes in the kernel's order of preference, and returns the first permitted one.
   private func naive(_ address: IPAddress, _ machine: Machine, _ allowed: InterfaceClasses) -> InterfaceChoice
   {
     let all = machine.classes.values.reduce(into: InterfaceClasses()) { $0.formUnion($1) }
@@ -146,7 +146,7 @@ import Testing
       var passed: NetworkRoute.Table?
       let own = covering.filter { $0.interface == nil || $0.interface == interface.index }
       for route in own where route.table != passed {
-        if route.kind == .pass {
+        if route.kind == .continueLookup {
           passed = route.table
           continue
         }
@@ -172,7 +172,7 @@ import Testing
     return .unreachable
   }
 
-  @Test(arguments: [UInt64(1), 2, 3]) func agreesWithTheNaiveModel(_ seed: UInt64) throws {
+  @Test(arguments: [UInt64(1), 2, 3]) func `choice agrees with the naive model`(_ seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     let addresses = ["10.1.1.7", "10.1.1.8", "10.1.2.1", "10.2.0.1", "8.8.8.8", "127.0.0.1", "2001:db8::1"]
     var seen: [String: Int] = [:]

@@ -14,27 +14,42 @@ import Testing
       (["eth*=expensive", "eth1=constrained", "eth1=constrained"], "eth1", [.expensive, .constrained]),
       (["eth0.100=expensive"], "eth0.100", .expensive), (["a=b=expensive"], "a", nil),
     ] as [([String], String, InterfaceClasses?)])
-  func classesAreThoseOfAllSettingsThatCover(
+  func `interface has the classes of all its settings`(
     _ texts: [String], _ name: String, _ expected: InterfaceClasses?
   ) {
     #expect((try? InterfacePolicy(parsing: texts))?.classes(of: name) == expected)
   }
 
   @Test(arguments: [
-    ("wwan0", "\"wwan0\" is not an interface, = and its classes"),
-    ("wwan0=celular", "\"celular\" in \"wwan0=celular\" is none of cellular, expensive, constrained"),
-    ("wwan0=", "\"\" in \"wwan0=\" is none of cellular, expensive, constrained"),
-    ("wwan0=cellular,", "\"\" in \"wwan0=cellular,\" is none of cellular, expensive, constrained"),
-    ("=cellular", "\"\" in \"=cellular\" is no interface's name; a * may only be its end"),
-    ("w*0=cellular", "\"w*0\" in \"w*0=cellular\" is no interface's name; a * may only be its end"),
-    ("w**=cellular", "\"w**\" in \"w**=cellular\" is no interface's name; a * may only be its end"),
-    ("a b=cellular", "\"a b\" in \"a b=cellular\" is no interface's name; a * may only be its end"),
+    ("wwan0", "\"wwan0\" is not an interface, = and its classes; write it like eth1=expensive"),
+    (
+      "wwan0=celular",
+      "\"celular\" in \"wwan0=celular\" is not a class; use one of cellular, expensive, constrained"
+    ),
+    ("wwan0=", "\"\" in \"wwan0=\" is not a class; use one of cellular, expensive, constrained"),
+    (
+      "wwan0=cellular,",
+      "\"\" in \"wwan0=cellular,\" is not a class; use one of cellular, expensive, constrained"
+    ),
+    ("=cellular", "\"\" in \"=cellular\" is not the name of an interface; only its last character may be *"),
+    (
+      "w*0=cellular",
+      "\"w*0\" in \"w*0=cellular\" is not the name of an interface; only its last character may be *"
+    ),
+    (
+      "w**=cellular",
+      "\"w**\" in \"w**=cellular\" is not the name of an interface; only its last character may be *"
+    ),
+    (
+      "a b=cellular",
+      "\"a b\" in \"a b=cellular\" is not the name of an interface; only its last character may be *"
+    ),
     (
       "longer-than-15-b=cellular",
-      "\"longer-than-15-b\" in \"longer-than-15-b=cellular\" is no interface's name; a * may only be its end"
+      "\"longer-than-15-b\" in \"longer-than-15-b=cellular\" is not the name of an interface; only its last character may be *"
     ),
   ])
-  func faultsNameTheText(_ text: String, _ message: String) {
+  func `fault names the text`(_ text: String, _ message: String) {
     #expect(throws: InterfacePolicy.Fault(message: message)) {
       try InterfacePolicy(parsing: ["eth0=expensive", text])
     }

@@ -5,23 +5,22 @@ import SimulatedStores
 import TestSupport
 import TransferModel
 
-/// The kinds of stores: a directory, unnamed files in memory, a simulated world's memory, and the latter with results that arrive later,
-/// from other threads.
+/// The kinds of stores: a directory, unnamed files in memory, a simulated memory, and the latter with delayed results from other threads.
 enum BlobKind: CaseIterable {
   case directory, session, memory, slow
 
-  /// Those that outlive a process.
+  /// The kinds of stores whose blobs outlive the process.
   static let durable: [BlobKind] = [.directory, .memory, .slow]
 }
 
-/// A store of a kind, empty, and what tests do with one.
+/// An empty store of a kind, with helpers for tests.
 struct BlobBench: Sendable {
   static let capacity = 2 << 20
   static let task = TaskID(high: 1, low: 1)
   static let time = Timestamp(seconds: 1_800_000_000)
 
   let store: any BlobStore
-  let pool = WorkerPool(name: "test-blob", threads: 2)
+  let pool = ThreadPool(name: "test-blob", threads: 2)
 
   init(_ kind: BlobKind) throws {
     switch kind {
@@ -33,7 +32,7 @@ struct BlobBench: Sendable {
     case .session: store = SessionBlobs(MemoryFiles(capacity: Int64(Self.capacity)), of: .shared)
     case .memory: store = MemoryBlobs(capacity: Self.capacity)
     case .slow:
-      let network = WorkerPool(name: "test-network", threads: 3)
+      let network = ThreadPool(name: "test-network", threads: 3)
       store = SlowBlobs(MemoryBlobs(capacity: Self.capacity)) { waiting in
         network.submit { waiting.answer() }
       }
@@ -58,7 +57,7 @@ struct BlobBench: Sendable {
     _ = writer.append(bytes)
     let (size, sha256) = try await finish(writer, as: key).get()
     guard size == Int64(bytes.count), sha256 == Self.sha256(bytes) else {
-      throw BlobError(.torn, "another digest")
+      throw BlobError(.incomplete, "another digest")
     }
   }
 
@@ -68,7 +67,7 @@ struct BlobBench: Sendable {
     }
   }
 
-  /// All of it; nil where there is none.
+  /// Returns the whole blob; `nil` if it does not exist.
   func bytes(_ key: BlobKey) -> [UInt8]? {
     guard let reader = try? store.open(key) else { return nil }
     return Self.bytes(of: reader)
@@ -76,7 +75,7 @@ struct BlobBench: Sendable {
 
   static func bytes(of reader: any BlobReader) -> [UInt8]? { reader.wait(at: 0, maximum: 2 * capacity) }
 
-  /// Reads, after a fetch where that is needed.
+  /// Reads, after a fetch if necessary.
   func read(_ reader: any BlobReader, at offset: Int64, maximum: Int) async -> BlobRead<[UInt8]> {
     let outcome = reader.read(at: offset, maximum: maximum)
     guard outcome == .notCached else { return outcome }
@@ -86,11 +85,11 @@ struct BlobBench: Sendable {
     return reader.read(at: offset, maximum: maximum)
   }
 
-  /// Why something cannot be done; nil where it can.
+  /// Returns the reason of a failure; `nil` after a success.
   func refusal(_ body: () throws(BlobError) -> Void) -> BlobError.Reason? {
     do throws(BlobError) { try body() } catch { return error.reason }
     return nil
   }
 
-  func names() -> Set<BlobKey> { Set(BlobShelf.allCases.flatMap { store.list($0) }) }
+  func names() -> Set<BlobKey> { Set(BlobCategory.allCases.flatMap { store.list($0) }) }
 }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-/// What stands against a store, and what comes of that: an error of the right kind, and nothing that is left.
+/// Faults of a store. Each must have the right kind of error and leave no blob.
 @Suite(.endsInTime) struct BlobFaultTests {
   private typealias Bench = BlobBench
   private static let bytes = [UInt8](repeating: 7, count: 100_000)
@@ -20,7 +20,7 @@ import TransferModel
     return error.reason
   }
 
-  @Test(arguments: BlobKind.allCases, BlobError.Reason.allCases) func whatFailsLeavesNothing(
+  @Test(arguments: BlobKind.allCases, BlobError.Reason.allCases) func `failed blob leaves nothing`(
     _ kind: BlobKind, _ reason: BlobError.Reason
   ) async throws {
     let bench = try Bench(kind)
@@ -32,19 +32,19 @@ import TransferModel
     }
     faulty.fail(nil)
     #expect(await failure(bench, faulty) == nil)
-    faulty.fail { call, _ in [.open, .take, .alias].contains(call) ? BlobError(reason, "") : nil }
+    faulty.fail { call, _ in [.open, .claim, .alias].contains(call) ? BlobError(reason, "") : nil }
     let body = Bench.key(.body)
     #expect(bench.refusal { () throws(BlobError) in _ = try faulty.open(body) } == reason)
     #expect(
       bench.refusal { () throws(BlobError) in try faulty.alias(body, as: Bench.key(.body, 2)) } == reason)
     #expect(
-      bench.refusal { () throws(BlobError) in try faulty.take(body, as: Bench.key(.draft), size: 0) }
+      bench.refusal { () throws(BlobError) in try faulty.claim(body, as: Bench.key(.draft), size: 0) }
         == reason)
     #expect(bench.names() == [body])
   }
 
-  /// A file without a name keeps its space as long as it is open.
-  @Test(arguments: [FaultyBlobs.Call.write, .commit]) func aFailedWriterKeepsNoFileOpen(
+  /// A file without a name uses disk space as long as it is open.
+  @Test(arguments: [FaultyBlobs.Call.write, .commit]) func `failed writer keeps no file open`(
     _ call: FaultyBlobs.Call
   ) async throws {
     let bench = try Bench(.directory)
@@ -61,8 +61,8 @@ import TransferModel
     withExtendedLifetime(writer) {}
   }
 
-  /// A limit of its own is reached in the middle.
-  @Test(arguments: [BlobKind.session, .memory, .slow]) func whatDoesNotFitIsRefused(_ kind: BlobKind)
+  /// The capacity is reached in the middle of a blob.
+  @Test(arguments: [BlobKind.session, .memory, .slow]) func `oversized blob is refused`(_ kind: BlobKind)
     async throws
   {
     let bench = try Bench(kind)
@@ -74,8 +74,8 @@ import TransferModel
     #expect(await failure(bench, bench.store, half) == nil)
   }
 
-  /// Bytes that are long in coming hold nobody who appends more, and are all there at the end.
-  @Test(arguments: BlobKind.allCases) func aSlowStoreHoldsNobody(_ kind: BlobKind) async throws {
+  /// `append` must not block while the store is slow, and all bytes must be written in the end.
+  @Test(arguments: BlobKind.allCases) func `slow store does not block append`(_ kind: BlobKind) async throws {
     let bench = try Bench(kind)
     let (faulty, gate, drained) = (FaultyBlobs(bench.store), Gate(), Gate())
     faulty.fail { call, _ in
@@ -93,8 +93,8 @@ import TransferModel
     #expect(size == 5 * Int64(piece.count) && bench.bytes(Bench.key(.body))?.count == Int(size))
   }
 
-  /// A process dies between a write and its commit: half of it is there, and nobody takes it for the whole.
-  @Test func whatIsTornIsNoBlob() async throws {
+  /// The process dies between a write and its commit. The half-written draft must not become a blob.
+  @Test func `torn draft cannot be committed`() async throws {
     let blobs = MemoryBlobs()
     let (draft, body) = (Bench.key(.draft), Bench.key(.body))
     let old = try blobs.create(draft)
@@ -106,8 +106,8 @@ import TransferModel
     let reason = try Bench(.memory).refusal { () throws(BlobError) in
       try reopened.commit(as: body, size: 100_000, sha256: digest)
     }
-    #expect(reason == .torn)
-    // The process that died does not come back for it.
+    #expect(reason == .incomplete)
+    // The process that died must not commit its draft either.
     #expect(throws: BlobError.self) { try old.commit(as: body, size: 100_000, sha256: digest) }
     try reopened.write([Array(Self.bytes[50_000...])], at: 50_000)
     try reopened.commit(as: body, size: 100_000, sha256: digest)
@@ -116,7 +116,7 @@ import TransferModel
     #expect(blobs.list(.tasks) == [body])
   }
 
-  @Test(arguments: BlobKind.allCases) func aDraftThatIsNotWhatItsWriterSaysIsTorn(_ kind: BlobKind)
+  @Test(arguments: BlobKind.allCases) func `draft of the wrong size cannot be committed`(_ kind: BlobKind)
     async throws
   {
     let bench = try Bench(kind)
@@ -126,41 +126,41 @@ import TransferModel
       let reason = bench.refusal { () throws(BlobError) in
         try draft.commit(as: Bench.key(.body), size: size, sha256: Bench.sha256([1, 2, 3]))
       }
-      #expect(reason == .torn)
+      #expect(reason == .incomplete)
     }
     #expect(bench.names() == [Bench.key(.draft)])
   }
 
-  /// Somebody removes it under its writer.
-  @Test(arguments: BlobKind.allCases) func whatIsGoneIsNotCommitted(_ kind: BlobKind) async throws {
+  /// The draft is deleted while its writer is open.
+  @Test(arguments: BlobKind.allCases) func `deleted draft is not committed`(_ kind: BlobKind) async throws {
     let bench = try Bench(kind)
     let draft = try bench.store.create(Bench.key(.draft))
     bench.store.delete(Bench.key(.draft))
     let reason = bench.refusal { () throws(BlobError) in
       try draft.commit(as: Bench.key(.body), size: 0, sha256: Bench.sha256([]))
     }
-    #expect(reason == .gone && bench.names().isEmpty)
+    #expect(reason == .notFound && bench.names().isEmpty)
     let reopened = bench.refusal { () throws(BlobError) in
       _ = try bench.store.reopen(Bench.key(.draft), at: 0)
     }
-    #expect(reopened == .gone)
+    #expect(reopened == .notFound)
   }
 
-  /// What the system says of a real directory.
-  @Test func aDirectoryThatIsGoneOrIsNone() async throws {
+  /// The errors of a real file system.
+  @Test func `missing or invalid directory is an error`() async throws {
     let bench = try Bench(.directory)
     let place = TemporaryDirectory.make("ferry-blobs")
     let none = DirectoryBlobs(bodies: place + "/none", files: place + "/none")
-    #expect(await failure(bench, none) == .gone)
-    #expect(!none.hasFiles)
-    for shelf in BlobShelf.allCases {
+    #expect(await failure(bench, none) == .notFound)
+    #expect(!none.containsBlobs)
+    for shelf in BlobCategory.allCases {
       await #expect(throws: BlobError.self) { try await none.keys(shelf) }
     }
     let device = DirectoryBlobs(bodies: "/dev/null", files: "/dev/null")
     #expect(await failure(bench, device) == .refused)
   }
 
-  @Test(arguments: BlobKind.durable) func whatIsSetAsideIsOutOfTheWay(_ kind: BlobKind)
+  @Test(arguments: BlobKind.durable) func `quarantined blob is hidden until it expires`(_ kind: BlobKind)
     async throws
   {
     let bench = try Bench(kind)
@@ -168,7 +168,8 @@ import TransferModel
     #expect(bench.store.setAside(Bench.key(.body), at: Bench.time))
     #expect(!bench.store.setAside(Bench.key(.body), at: Bench.time))
     #expect(bench.names().isEmpty && bench.bytes(Bench.key(.body)) == nil)
-    #expect(bench.store.removeSetAside(at: Bench.time.adding(seconds: SetAside.retention)) == 0)
-    #expect(bench.store.removeSetAside(at: Bench.time.adding(seconds: SetAside.retention + 1)) == 1)
+    #expect(bench.store.removeSetAside(at: Bench.time.adding(seconds: QuarantineDirectory.retention)) == 0)
+    #expect(
+      bench.store.removeSetAside(at: Bench.time.adding(seconds: QuarantineDirectory.retention + 1)) == 1)
   }
 }

@@ -7,7 +7,7 @@ import TransferModel
     .none, BlobStamp(epoch: 1), BlobStamp(attempt: 1), BlobStamp(epoch: .max, attempt: .max),
   ]
 
-  @Test func namesComeAndGo() {
+  @Test func `names of keys are parsed and written`() {
     for stamp in Self.stamps {
       #expect(BlobStamp(stamp.description) == stamp)
       for part in BlobKey.Part.allCases {
@@ -27,5 +27,5 @@ import TransferModel
     "\(task).1-1.old",
     "\(task).part.1-1", "\(task).9223372036854775808-1",
   ])
-  func whatIsNoNameIsNone(_ text: String) { #expect(BlobKey(text) == nil) }
+  func `invalid names are refused`(_ text: String) { #expect(BlobKey(text) == nil) }
 }

@@ -4,7 +4,7 @@ import SimulatedStores
 import Testing
 import TransferModel
 
-/// Bodies of requests that are encrypted in blocks.
+/// Request bodies that are encrypted in blocks.
 @Suite struct EncryptedBlobTests {
   private static let sizes = [1, 100, 65_535, 65_536, 65_537, 131_072, 200_001]
   private static let block = BlockCipher.blockSize + 16
@@ -14,7 +14,7 @@ import TransferModel
     return (0..<size).map { _ in random.next() }
   }
 
-  /// Stores a body, and returns what opens it.
+  /// Stores a body, and returns the values to decrypt it.
   private func put(_ bytes: [UInt8], in bench: BlobBench) async throws -> SpooledBody {
     let body = SpooledBody(
       size: Int64(bytes.count), blob: BlobStamp(epoch: 1), key: BlockCipher.makeKey())
@@ -39,20 +39,20 @@ import TransferModel
       let count = Int.random(in: 1...100_000)
       #expect(reader.wait(at: Int64(start), maximum: count) == Array(bytes[start...].prefix(count)))
       let outcome = await bench.read(reader, at: Int64(start), maximum: count)
-      // Up to the end of a block.
+      // A read ends at the end of a block.
       let end = min(size, start + count, (start / BlockCipher.blockSize + 1) * BlockCipher.blockSize)
       #expect(outcome == .bytes(Array(bytes[start..<end])))
     }
   }
 
-  @Test(arguments: BlobKind.allCases) func nothingOfItIsInClear(_ kind: BlobKind) async throws {
+  @Test(arguments: BlobKind.allCases) func `stored body has no plain text`(_ kind: BlobKind) async throws {
     let (bench, bytes) = (try BlobBench(kind), [UInt8](repeating: 0x61, count: 200_001))
     let body = try await put(bytes, in: bench)
     let stored = try #require(
       try bench.store.open(body.blobKey(of: BlobBench.task)).wait(at: 0, maximum: 400_000))
     #expect(stored.count == bytes.count + 4 * 16)
     let blocks = stride(from: 0, to: stored.count, by: Self.block).map { stored[$0...].prefix(32) }
-    #expect(Set(blocks).count == 4, "two blocks of the same bytes look the same")
+    #expect(Set(blocks).count == 4, "equal blocks have different ciphertexts")
     #expect(stored.firstRange(of: [UInt8](repeating: 0x61, count: 16)) == nil)
     let other = EncryptedBlob(
       try bench.store.open(body.blobKey(of: BlobBench.task)),
@@ -62,7 +62,7 @@ import TransferModel
 
   private enum Damage: CaseIterable { case bit, tag, swapped, short, empty }
 
-  @Test(arguments: Damage.allCases) private func whatWasChangedIsNotRead(_ damage: Damage) async throws {
+  @Test(arguments: Damage.allCases) private func `changed body is unreadable`(_ damage: Damage) async throws {
     let (bench, bytes) = (try BlobBench(.directory), Self.bytes(200_001))
     let body = SpooledBody(size: 200_001, blob: BlobStamp(epoch: 1), key: BlockCipher.makeKey())
     var stored = BlockCipher(key: body.key).seal(bytes).flatMap(\.self)

@@ -4,20 +4,20 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The calls that the store gets, in their order.
+/// The calls of a store, in order.
 final class SlowCalls {
   let memory = MemoryBlobs()
   let store: SlowBlobs
-  private var iterator: AsyncStream<SlowBlobs.Waiting>.Iterator
+  private var iterator: AsyncStream<SlowBlobs.PendingCall>.Iterator
 
   init() {
-    let (calls, received) = AsyncStream.makeStream(of: SlowBlobs.Waiting.self)
+    let (calls, received) = AsyncStream.makeStream(of: SlowBlobs.PendingCall.self)
     iterator = calls.makeAsyncIterator()
     store = SlowBlobs(memory) { received.yield($0) }
   }
 
-  /// The next call, which is such a one.
-  func next(_ call: SlowBlobs.Call) async throws -> SlowBlobs.Waiting {
+  /// Returns the next call, which must be of that kind.
+  func next(_ call: SlowBlobs.Call) async throws -> SlowBlobs.PendingCall {
     let next = try #require(await iterator.next(isolation: #isolation))
     #expect(next.call == call)
     return next
@@ -27,8 +27,8 @@ final class SlowCalls {
     for call in calls { try await next(call).answer() }
   }
 
-  /// Answers calls until that one.
-  func answer(until call: SlowBlobs.Call) async throws -> SlowBlobs.Waiting {
+  /// Answers calls until one of that kind, and returns it.
+  func answer(until call: SlowBlobs.Call) async throws -> SlowBlobs.PendingCall {
     while true {
       let next = try #require(await iterator.next(isolation: #isolation))
       if next.call == call { return next }

@@ -17,7 +17,7 @@ import TransferModel
 
   init() throws { bench = try BlobBench(.memory) }
 
-  /// A reader of a slow store.
+  /// Returns a reader of a slow store.
   private func reader(of bytes: [UInt8]) async throws -> any BlobReader {
     try await bench.put(bytes, Self.body, in: calls.memory)
     let opened = CompletionLog<Result<any BlobReader, BlobError>>()
@@ -36,11 +36,11 @@ import TransferModel
     let fetch = try await calls.next(.fetch)
     reader.cancel()
     guard case .failure(let error) = try #require(fetched.wait()) else {
-      Issue.record("it was not cancelled")
+      Issue.record("the fetch succeeded after its cancellation")
       return
     }
     #expect(error.reason == .cancelled && !fetch.answer() && fetched.all.count == 1)
-    // It can be fetched again.
+    // The bytes can be fetched again.
     reader.fetch(at: 0, count: 3) { _ in }
     try await calls.answer(.fetch)
     #expect(reader.read(at: 0, maximum: 3) == .bytes([1, 2, 3]))
@@ -70,7 +70,7 @@ import TransferModel
 
   // MARK: Prefetching
 
-  @Test func prefetchingReaderFetchesOnceAtATime() async throws {
+  @Test func `prefetching reader fetches once at a time`() async throws {
     let reader = PrefetchingReader(try await reader(of: [1, 2, 3]), on: bench.pool)
     let ready = CompletionLog<Void>()
     for _ in 0..<3 { #expect(reader.read(at: 0, maximum: 3, upTo: 3) { ready.tell(()) } == .notCached) }
@@ -112,7 +112,7 @@ import TransferModel
     _ = posix_fadvise(descriptor, 0, 0, Int32(POSIX_FADV_DONTNEED))
   }
 
-  @Test func bytesOfASecondFetchAreReadAlsoAfterAnEviction() async throws {
+  @Test func `bytes of a second fetch survive an eviction`() async throws {
     let bench = try Bench(.directory)
     let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
     try await bench.put(bytes, Self.body)
@@ -125,7 +125,7 @@ import TransferModel
         Self.evict(path)
       }
       guard case .bytes(let piece) = reader.read(at: offset, maximum: 50_000) else {
-        Issue.record("the bytes at \(offset) were evicted")
+        Issue.record("the bytes at \(offset) are not readable after the eviction")
         return
       }
       read += piece.prefix(50_000)
@@ -133,7 +133,7 @@ import TransferModel
     #expect(read == bytes)
   }
 
-  // MARK: Prompt completions
+  // MARK: Immediate completions
 
   /// The reader returns one byte at a time, and each byte must be fetched.
   @Test func promptFetchesDoNotRecurse() async throws {
@@ -144,7 +144,7 @@ import TransferModel
         buffer[0] = UInt8(truncatingIfNeeded: offset)
         return .bytes(1)
       }
-      func fetch(at offset: Int64, count: Int, _ done: @escaping BlobDone<Void>) {
+      func fetch(at offset: Int64, count: Int, _ done: @escaping BlobCompletion<Void>) {
         fetched.withLock { $0 = offset }
         done(.success(()))
       }

@@ -68,7 +68,7 @@ import TransferModel
     try await calls.answer(.create)
     let most = BlobWriter.lowWater / BlobWriter.chunkSize
     for _ in 0..<count - most { try await calls.answer(.write) }
-    // The next call is made when the last answer was noted.
+    // The next call starts after the last result was recorded.
     let next = try await calls.next(.write)
     #expect(drained.all.isEmpty && !writer.isDrained)
     next.answer()
@@ -88,14 +88,14 @@ import TransferModel
     let write = try await calls.next(.write)
     let told = discard(writer)
     let discard = try await calls.next(.discard)
-    #expect(!write.answer(), "the write was not cancelled")
-    #expect(told.all.isEmpty, "the key is not free yet")
+    #expect(!write.answer(), "the running write is cancelled")
+    #expect(told.all.isEmpty, "the key is in use until the discard ends")
     discard.answer()
     #expect(told.wait() != nil && Self.reason(finished.wait()) == .cancelled)
     #expect(calls.memory.list(.tasks).isEmpty && told.all.count == 1 && finished.all.count == 1)
   }
 
-  @Test func eachOfTwoDiscardsIsAnswered() async throws {
+  @Test func `each of two discards completes`() async throws {
     let (bench, calls) = (try Bench(.memory), Calls())
     let writer = bench.writer(Self.draft, in: calls.store)
     _ = writer.append([1, 2, 3])
@@ -107,7 +107,7 @@ import TransferModel
     #expect(first.all.count == 1 && second.all.count == 1)
   }
 
-  @Test func whoAppendsAfterADiscardIsNotHeld() async throws {
+  @Test func `append after a discard does not wait`() async throws {
     let (bench, calls, drained) = (try Bench(.memory), Calls(), Told<Void>())
     let writer = bench.writer(Self.draft, in: calls.store)
     _ = writer.append([1])
@@ -128,7 +128,7 @@ import TransferModel
     let create = try await calls.next(.create)
     let told = discard(writer)
     create.answer()
-    // There is no draft to cancel anything of: it is deleted once it is there.
+    // There is no draft to cancel yet. It is deleted after its creation.
     try await calls.answer(.discard)
     #expect(told.wait() != nil && calls.memory.list(.tasks).isEmpty)
   }
@@ -179,7 +179,7 @@ import TransferModel
     let reader = try #require(writer.reader())
     let told = Told<Void>()
     writer.discard(keepsForReaders: true) { told.tell(()) }
-    #expect(write.answer(), "it was cancelled")
+    #expect(write.answer(), "the write continues for the reader")
     try await calls.answer(.write)
     let discard = try await calls.next(.discard)
     #expect(writer.readable == (4, true))
@@ -252,7 +252,7 @@ import TransferModel
     #expect(Self.reason(finished.wait()) == .refused)
   }
 
-  // MARK: Prompt completions
+  // MARK: Immediate completions
 
   /// Each call completes before it returns. A frame for each would overflow the stack.
   @Test func promptWritesDoNotRecurse() async throws {
@@ -260,7 +260,7 @@ import TransferModel
     let store = SlowBlobs(memory) { $0.answer() }
     let writer = bench.writer(Self.draft, in: store)
     let (pieces, gate) = (60_000, Gate())
-    // All of them wait when the first is written.
+    // All chunks wait when the first one is written.
     for _ in 0..<2 { bench.pool.submit { _ = gate.wait() } }
     for _ in 0..<pieces { _ = writer.append([7]) }
     gate.open()

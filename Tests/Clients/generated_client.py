@@ -1,4 +1,4 @@
-"""Drives Ferry with the client that openapi-python-client makes of openapi.yaml.
+"""Drives Ferry with the client that openapi-python-client generates from openapi.yaml.
 
 usage: generated_client.py OPENAPI SERVICE ORIGIN DIRECTORY"""
 import compileall, importlib, io, json, pathlib, pkgutil, subprocess, sys, time
@@ -12,7 +12,7 @@ made = subprocess.run(
      "--output-path", str(client_directory)], capture_output=True, text=True)
 print(made.stdout, made.stderr)
 assert made.returncode == 0
-# What it may leave out: bodies of types that it does not know, beside those that it does. No operation, and no schema.
+# The generator may omit bodies of unsupported types if it supports another type, but no operation and no schema.
 assert "Endpoint will not be generated" not in made.stdout and "Unable to process" not in made.stdout
 assert compileall.compile_dir(str(client_directory), quiet=1)
 sys.path.insert(0, str(client_directory))
@@ -24,7 +24,7 @@ operations = [name for _, name, is_package in pkgutil.walk_packages(api.__path__
 
 
 def call(name, *arguments, **named):
-    """One operation, by its operationId in Python's spelling."""
+    """Calls an operation by its operationId in Python's spelling."""
     module = importlib.import_module(next(each for each in operations if each.endswith("." + name)))
     reply = module.sync_detailed(*arguments, client=client, **named)
     assert 200 <= reply.status_code < 300, (name, reply)

@@ -1,4 +1,4 @@
-"""Checks the examples of openapi.yaml against its schemas: each 2xx content has one, and none has what its schema does not know.
+"""Checks the examples of openapi.yaml against its schemas: each 2xx content has an example, and no example has an unknown member.
 
 usage: openapi_examples.py OPENAPI"""
 import copy, json, pathlib, re, sys
@@ -10,7 +10,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 class Contract:
-    """The document, and what is asked of it here."""
+    """The OpenAPI document, with the queries of this program."""
 
     def __init__(self, path):
         self.document = YAML(typ="safe", pure=True).load(pathlib.Path(path).read_text())
@@ -30,7 +30,7 @@ class Contract:
         return node
 
     def find_maps(self, node):
-        """The names of members whose own members are named by what they hold, such as headers."""
+        """Collects the names of members that are maps, such as headers."""
         for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else []:
             self.find_maps(each)
         if isinstance(node, dict) and isinstance(node.get("properties"), dict):
@@ -40,8 +40,8 @@ class Contract:
                     self.maps.add(name)
 
     def strict(self, schema, is_whole=True):
-        """A schema of replies: no member that it does not name, and none that only requests have. A part of a schema does not say
-        which members the whole may have, and a condition says nothing of the kind at all."""
+        """Returns the schema of a reply without unknown members and without members of requests only. Parts of a schema and conditions
+        are left open, because they do not list all members."""
         if not isinstance(schema, dict):
             return schema
         made = dict(schema)
@@ -61,7 +61,7 @@ class Contract:
         return not (isinstance(resolved, dict) and resolved.get("writeOnly")) and self.strict(schema)
 
     def faults(self, schema, value, is_reply=True):
-        """What is wrong with a value."""
+        """Returns the faults of a value."""
         key = json.dumps([schema, is_reply], sort_keys=True)
         if key not in self.validators:
             whole = {**self.strict_document, **self.strict(schema)} if is_reply else {**self.document, **schema}
@@ -70,10 +70,10 @@ class Contract:
                 formats={"date-time": lambda text: TIME.fullmatch(text) is not None})
         return [f"{'/'.join(map(str, each.instance_path))}: {each.message[:400]}" for each in self.validators[key].iter_errors(value)]
 
-    # What there is in the document.
+    # Contents of the document
 
     def operations(self):
-        """Every operation with its method and path; those of webhooks with neither."""
+        """Yields every operation with its method and path. The operations of webhooks have neither."""
         for path, item in self.document["paths"].items():
             for method in METHODS:
                 if method in item:
@@ -82,18 +82,18 @@ class Contract:
             yield item["post"], None, None
 
     def replies(self, operation):
-        """Its 2xx replies: the status, where in the document the reply is, and the reply."""
+        """Yields the 2xx replies of an operation: the status, the reply's place in the document, and the reply."""
         for status, reply in operation["responses"].items():
             if status.startswith("2"):
                 yield status, reply.get("$ref", f"{operation['operationId']} {status}"), self.resolved(reply)
 
     def examples(self, content):
-        """By name."""
+        """Returns the examples of a content by name."""
         found = {name: self.resolved(each)["value"] for name, each in content.get("examples", {}).items()}
         return {"example": content["example"], **found} if "example" in content else found
 
     def contents(self, node):
-        """Every content of every request and reply under a node."""
+        """Yields every content of the requests and replies under a node."""
         for key, each in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else []:
             if key == "content":
                 yield from each.items()
@@ -101,7 +101,7 @@ class Contract:
                 yield from self.contents(each)
 
     def documents(self, media_type, content, value):
-        """The JSON documents that a content consists of, each with its schema."""
+        """Returns the JSON documents of a content, each with its schema."""
         if media_type == "text/event-stream":
             return [({"$ref": "#/components/schemas/Event"}, json.loads(each["data"])) for each in events(value)]
         if media_type == "application/x-ndjson":
@@ -110,7 +110,7 @@ class Contract:
         return [(content["schema"], value)]
 
     def places(self, value):
-        """The objects in a value whose members have names that a schema gives."""
+        """Yields the objects in a value whose members are named by a schema."""
         if isinstance(value, dict):
             yield value
         for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else []:
@@ -119,7 +119,7 @@ class Contract:
 
 
 def events(text):
-    """The events of a stream, each with its fields. Comments are left out."""
+    """Returns the events of a stream as dictionaries of their fields. Comments are skipped."""
     blocks = [[line for line in block.splitlines() if not line.startswith(":")] for block in text.split("\n\n")]
     return [dict(line.split(": ", 1) for line in block) for block in blocks if block]
 
@@ -136,7 +136,7 @@ def check(contract):
                 for name, value in examples.items():
                     for schema, document in contract.documents(media_type, content, value):
                         faults += [f"{where} {name}: {fault}" for fault in contract.faults(schema, document)]
-                        faults += [f"{where} {name}: takes a member that nobody knows" for _ in lax(contract, schema, document)]
+                        faults += [f"{where} {name}: accepts an unknown member" for _ in lax(contract, schema, document)]
     for root in (contract.document["paths"], contract.document["components"]):
         for media_type, content in contract.contents(root):
             for name, value in contract.examples(content).items():
@@ -145,13 +145,14 @@ def check(contract):
     used = json.dumps(contract.document)
     for name in contract.document["components"]["examples"]:
         if f'"#/components/examples/{name}"' not in used:
-            faults.append(f"nothing refers to the example {name}")
+            faults.append(f"no reply refers to the example {name}")
     faults += [f"generated clients cannot send it: {schema}" for schema in narrow_booleans(contract.document)]
     return faults
 
 
 def narrow_booleans(node):
-    """Booleans of one value by `enum` or `const`: openapi-generator makes texts of those, which nothing equals. `not` is safe."""
+    """Yields Booleans that `enum` or `const` restricts to one value. openapi-generator makes texts of them, which equal nothing. `not`
+    is safe."""
     if isinstance(node, dict):
         if node.get("type") == "boolean" and ("enum" in node or "const" in node):
             yield node
@@ -163,7 +164,7 @@ def narrow_booleans(node):
 
 
 def lax(contract, schema, document):
-    """Objects of a valid document that may have a member that nobody knows: what is not checked here would be one."""
+    """Yields the objects of a valid document that accept an unknown member, and whose members are therefore unchecked."""
     for place in list(contract.places(document)):
         place["nobodyKnows"] = 1
         if not contract.faults(schema, document):
@@ -173,5 +174,5 @@ def lax(contract, schema, document):
 
 if __name__ == "__main__":
     found = check(Contract(sys.argv[1]))
-    print("\n".join(found) or "all are valid")
+    print("\n".join(found) or "all examples are valid")
     sys.exit(bool(found))

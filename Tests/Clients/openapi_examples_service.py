@@ -1,17 +1,17 @@
-"""Calls every operation of a service, and compares each 2xx reply with the example that openapi.yaml has for it.
+"""Calls every operation of a service, and compares each 2xx reply with its example in openapi.yaml.
 
-The service is new, may reach loopback, and trusts the authority of CERTIFICATE, which is localhost's.
+The service must be new, may reach loopback, and must trust the authority of CERTIFICATE, which is for localhost.
 
 usage: openapi_examples_service.py OPENAPI SERVICE CERTIFICATE KEY"""
 import http.server, json, socketserver, ssl, sys, threading, time
 import httpx
 from openapi_examples import Contract, events
 
-PATIENCE = 30  # Seconds, for what comes at once on a machine that has nothing else to do.
+PATIENCE = 30  # Seconds. On an idle machine, these replies come at once.
 
 
 class Origin(http.server.BaseHTTPRequestHandler):
-    """What the tasks fetch from, and the webhook's endpoint."""
+    """The origin of the tasks, and the webhook's endpoint."""
 
     protocol_version = "HTTP/1.1"
     text = b"for an example\n"
@@ -34,7 +34,7 @@ class Origin(http.server.BaseHTTPRequestHandler):
         if self.path == "/photo.jpg":
             self.reply(200, bytes(range(256)), Content_Type="image/jpeg", ETag='"1"', Accept_Ranges="bytes")
         elif self.path == "/video.mp4":
-            # The rest does not come.
+            # The rest is never sent.
             self.reply(200, bytes(65536), 1048576, Content_Type="video/mp4", ETag='"1"', Accept_Ranges="bytes")
             self.close_connection = True
             self.rfile.read(1)
@@ -62,11 +62,11 @@ class Origin(http.server.BaseHTTPRequestHandler):
 
 class Server(http.server.ThreadingHTTPServer):
     def handle_error(self, request, client_address):
-        pass  # A connection that the service has closed.
+        pass  # The service has closed the connection.
 
 
 class Conversation:
-    """Calls of operations, and what they were expected to show."""
+    """Calls of operations, and the examples that they have matched."""
 
     def __init__(self, contract, service):
         self.contract = contract
@@ -75,8 +75,8 @@ class Conversation:
         self.operations = {each["operationId"]: (each, method, path) for each, method, path in contract.operations()}
 
     def call(self, name, status=200, example=None, /, query=None, headers=None, json=None, content=None, until=None, **target):
-        """One operation, whose reply must have this status and be like the example of this name, if it has a body. `until`
-        asks again until that is true of the reply, or ends the reading of a stream."""
+        """Calls an operation. The reply must have this status and, if it has a body, resemble the example of this name. With `until`,
+        the call is repeated, or the stream read, until the function returns true for the reply."""
         operation, method, path = self.operations[name]
         end = time.monotonic() + PATIENCE
         while True:
@@ -113,23 +113,23 @@ class Conversation:
         matching = media_type if media_type in contents else "*/*"
         where = f"{name} {status} {media_type} {example}"
         if matching not in contents:
-            self.faults.append(f"{where}: the type is none of {list(contents)}")
+            self.faults.append(f"{where}: the media type must be one of {list(contents)}")
             return
         self.reached.add((name, status, matching))
         examples = self.contract.examples(contents[matching])
         example = example or "example"
         if example not in examples:
-            self.faults.append(f"{where}: there are only {list(examples)}")
+            self.faults.append(f"{where}: this example is missing; there are {list(examples)}")
             return
         self.matched.add((place, matching, example))
         for schema, document in self.contract.documents(matching, contents[matching], body):
-            self.faults += [f"{where}: the reply is not valid: {fault}" for fault in self.contract.faults(schema, document)]
+            self.faults += [f"{where}: the reply breaks its schema: {fault}" for fault in self.contract.faults(schema, document)]
         self.faults += [f"{where}: {each}" for each in self.differences(matching, examples[example], body)]
 
     def differences(self, media_type, example, real):
-        """In what a real reply is not like its example."""
+        """Returns the differences between a real reply and its example."""
         if media_type == "application/yaml":
-            return [] if real.startswith(example) else ["does not begin like it"]
+            return [] if real.startswith(example) else ["does not begin with the example"]
         if media_type == "application/x-ndjson":
             return self.unlike([json.loads(each) for each in example.splitlines()], [json.loads(each) for each in real.splitlines()], "")
         if media_type == "text/event-stream":
@@ -141,7 +141,7 @@ class Conversation:
     def unlike(self, example, real, path):
         kinds = [type(each) if not isinstance(each, int) or isinstance(each, bool) else float for each in (example, real)]
         if kinds[0] is not kinds[1]:
-            return [f"{path or 'all'} is {json.dumps(real)[:200]} and not like {json.dumps(example)[:200]}"]
+            return [f"{path or 'all'} is {json.dumps(real)[:200]}, but the example is {json.dumps(example)[:200]}"]
         if kinds[0] is dict:
             faults = [f"{path}/{name} is missing" for name in example if name not in real]
             faults += [f"{path}/{name} is not in the example" for name in real if name not in example]
@@ -150,30 +150,30 @@ class Conversation:
                     faults += self.unlike(example[name], real[name], f"{path}/{name}")
             return faults
         if kinds[0] is list:
-            # Each of one list is like one of the other: pages have items of several forms.
+            # Each item of a list resembles an item of the other, because pages have items of several forms.
             faults = []
-            for these, those, which in ((example, real, "nothing real"), (real, example, "nothing in the example")):
+            for these, those, which in ((example, real, "no real item"), (real, example, "no item of the example")):
                 for index, this in enumerate(these):
                     if not any(not self.unlike(this, that, "") for that in those):
                         closest = min((self.unlike(this, that, "") for that in those), key=len, default=[])
-                        faults.append(f"{path}/{index}: {which} is like it: {closest}")
+                        faults.append(f"{path}/{index}: {which} matches: {closest}")
             return faults
         return []
 
     def missing(self):
-        """What was to be shown, and was not."""
+        """Yields the replies and examples that no call has shown."""
         for name, (operation, method, _) in self.operations.items():
             for status, place, reply in self.contract.replies(operation):
                 contents = reply.get("content", {})
                 if method is None and not contents:
-                    continue  # The client's own reply, of which nothing is said.
+                    continue  # The reply of the client, which has no content.
                 for media_type in contents or [""]:
                     if (name, status, media_type) not in self.reached:
-                        yield f"nothing calls {name} for {status} {media_type}"
+                        yield f"no call of {name} got {status} {media_type}"
                 for media_type, content in contents.items():
                     for example in self.contract.examples(content):
                         if (place, media_type, example) not in self.matched:
-                            yield f"no reply is like {example} of {place} {media_type}"
+                            yield f"no reply matched {example} of {place} {media_type}"
 
 
 def request(origin, path="/text", **members):
@@ -181,7 +181,7 @@ def request(origin, path="/text", **members):
 
 
 def sessions(talk, origin):
-    """Sessions and what they keep. Returns one that is there to stay."""
+    """Calls the operations of sessions. Returns a session that remains."""
     creation = {"description": "nightly import", "configuration": {"httpAdditionalHeaders": {"Accept-Language": "en"}},
                 "delegate": {"redirects": "ask", "webhook": {"url": origin + "/hooks", "events": ["session.didBecomeInvalid"]}}}
     session = talk.call("createSession", 201, "session", json=creation)["id"]
@@ -219,7 +219,7 @@ def sessions(talk, origin):
 
 
 def creations(talk, origin, name, **target):
-    """All forms of the creation of tasks. Returns a finished download and a suspended task."""
+    """Creates tasks in all forms. Returns a finished download and a suspended task."""
     download = {"kind": "download", "request": request(origin, "/photo.jpg", headers={"Accept": "image/*"})}
     waiting = {"Prefer": f"wait={PATIENCE}"}
     suspended = talk.call(name, 201, "suspendedTask", json=download, **target)["id"]
@@ -261,7 +261,7 @@ def tasks(talk, origin, session):
 
 
 def streams(talk, origin, finished):
-    """The events of a finished download, of a session with one, and of all."""
+    """Reads the events of a finished download, of a session with a download, and of all sessions."""
     only = {"after": 0, "types": "task.didCreate,task.didChangeState,downloadTask.didFinishDownloading,task.didComplete"}
 
     def ended(text):
@@ -276,7 +276,7 @@ def streams(talk, origin, finished):
 
 
 def bodies(talk, origin, session):
-    """What came, and files, as a text and as bytes of no type."""
+    """Reads bodies and files, as a text and as bytes without a type."""
     part = {"Range": "bytes=0-5"}
     for path in ("/octets", "/text"):
         data = {"kind": "data", "resume": True, "request": request(origin, path)}
@@ -305,7 +305,7 @@ def decisions(talk, origin):
     answer = {"request": request(origin, "/photo.jpg", headers={"Accept": "image/*"})}
     talk.call("answerDecision", 200, "answeredDecision", decision=decision, json=answer)
 
-    # The webhook's endpoint answers as the document says that it may, but for an origin that is there.
+    # The webhook's endpoint gives the answer of the example, for an origin that exists.
     described = next(reply for _, _, reply in talk.contract.replies(talk.operations["onDecision"][0]))
     answer = talk.contract.examples(described["content"]["application/json"])["example"]
     Origin.answer = json.dumps(answer).replace("https://origin.example", origin).encode()
@@ -320,7 +320,7 @@ def decisions(talk, origin):
 def operations(talk, origin):
     talk.call("probeOrigin", 200, "reachable", json={"url": origin + "/"})
     with socketserver.TCPServer(("127.0.0.1", 0), None, bind_and_activate=False) as closed:
-        closed.server_bind()  # It does not listen.
+        closed.server_bind()  # The port does not listen.
         talk.call("probeOrigin", 200, "unreachable", json={"url": f"https://127.0.0.1:{closed.server_address[1]}/"})
     talk.call("getLiveness")
     talk.call("getReadiness")
@@ -346,5 +346,5 @@ def main(openapi, service, certificate, key):
 
 if __name__ == "__main__":
     found = main(*sys.argv[1:])
-    print("\n".join(found) or "all are like it")
+    print("\n".join(found) or "all replies match their examples")
     sys.exit(bool(found))

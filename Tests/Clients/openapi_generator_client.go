@@ -1,4 +1,4 @@
-// Drives Ferry with the client that openapi-generator makes of openapi.yaml for Go.
+// Drives Ferry with the client that openapi-generator generates from openapi.yaml for Go.
 //
 // usage: client SERVICE ORIGIN
 package main

@@ -1,4 +1,4 @@
-"""Drives Ferry with the client that openapi-generator makes of openapi.yaml for Python.
+"""Drives Ferry with the client that openapi-generator generates from openapi.yaml for Python.
 
 usage: openapi_generator_client.py SERVICE ORIGIN, with the package ferry_client in PYTHONPATH"""
 import importlib, pkgutil, sys, time
@@ -36,7 +36,7 @@ files.delete_file(stored.id)
 
 try:
     sessions.delete_session(session.id)
-    raise AssertionError("a session that is not invalid was deleted")
+    raise AssertionError("a session was deleted before it was invalid")
 except ferry.ApiException as refusal:
     assert refusal.status == 409 and refusal.data.type == "/problems/conflict", refusal
 sessions.invalidate_session(session.id, ferry.Invalidation(mode="cancelTasks"))

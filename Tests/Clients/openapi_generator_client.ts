@@ -1,4 +1,4 @@
-// Drives Ferry with the client that openapi-generator makes of openapi.yaml for TypeScript and fetch.
+// Drives Ferry with the client that openapi-generator generates from openapi.yaml for TypeScript and fetch.
 //
 // usage: openapi_generator_client.js SERVICE ORIGIN
 import * as ferry from './ferry_client';

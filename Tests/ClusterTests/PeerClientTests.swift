@@ -9,7 +9,7 @@ import Testing
 
 /// Requests to another service over its UNIX socket.
 @Suite(.blocking, .endsInTime) struct PeerClientTests {
-  /// A service that answers its first request, and dies when it has received the second.
+  /// A service that answers its first request and dies after it has received the second.
   private final class MortalPeer: Sendable {
     let path = TemporaryDirectory.make("ferry-peer") + "/socket"
     private let received = Mutex(0)
@@ -18,7 +18,7 @@ import Testing
       let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
       _ = UnixAddress.with(path) { bind(listener, $0, $1) }
       listen(listener, 5)
-      Thread.spawn(name: "test-peer") { [self] in
+      POSIXThread.spawn(name: "test-peer") { [self] in
         let connection = accept(listener, nil, nil)
         receive(on: connection)
         let reply = "HTTP/1.1 204 No Content\r\n\r\n"
@@ -29,7 +29,7 @@ import Testing
       }
     }
 
-    /// Reads a request whose body is `end`.
+    /// Reads a request with the body `end`.
     private func receive(on connection: Int32) {
       var text = ""
       var bytes = [UInt8](repeating: 0, count: 4096)
@@ -44,9 +44,9 @@ import Testing
     var count: Int { received.withLock { $0 } }
   }
 
-  /// libcurl would send the request again on a new connection, and report that it cannot connect: the caller would then give to another
-  /// service what the first one may have done.
-  @Test func requestToADyingServiceIsLostAndNotUnreachable() async throws {
+  /// libcurl would resend the request on a new connection and report that it cannot connect. The caller would then send the request to
+  /// another service, although the first may have carried it out.
+  @Test func `request to a dying service is lost and not unreachable`() async throws {
     let (peer, loop) = (MortalPeer(), EventLoop(name: "test-peers"))
     let client = PeerClient(loop: loop) { _ in peer.path }
     let request = ServerRequest(
@@ -55,7 +55,7 @@ import Testing
     loop.start()
     let reply = try await client.send(request, [:], body: Array("end".utf8), to: "peer")
     #expect(reply.head.status == .noContent)
-    // When the third is sent, nothing listens there.
+    // No process listens when the third request is sent.
     var isLost: [Bool] = []
     for _ in 0..<2 {
       let failure = await #expect(throws: PeerFailure.self) {

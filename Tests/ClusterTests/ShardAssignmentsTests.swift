@@ -6,9 +6,9 @@ import TransferModel
 
 @testable import Cluster
 
-/// Who is let in where, while shards come and go.
+/// The admission of requests while shards arrive and are handed over.
 @Suite struct ShardAssignmentsTests {
-  /// A territory whose changes can be part of an expectation.
+  /// A reference to assignments, so that changes can be part of an expectation.
   @dynamicMemberLookup private final class Ground {
     private var territory = ShardAssignments()
     subscript<Value>(dynamicMember path: KeyPath<ShardAssignments, Value>) -> Value {
@@ -17,11 +17,11 @@ import TransferModel
     func learn(
       _ owners: [Int64], processes: Set<Int64>, retiring: Set<Int64> = [], as epoch: Int64
     ) -> ShardSet {
-      territory.learn(owners, processes: processes, retiring: retiring, as: epoch)
+      territory.update(owners, processes: processes, retiring: retiring, as: epoch)
     }
     func arrived(_ shards: ShardSet) { territory.arrived(shards) }
-    func enter(_ shard: Shard) -> ShardAssignments.Admission { territory.enter(shard) }
-    func leave(_ shard: Shard) -> Bool { territory.leave(shard) }
+    func enter(_ shard: Shard) -> ShardAssignments.Admission { territory.admit(shard) }
+    func leave(_ shard: Shard) -> Bool { territory.release(shard) }
     func close(_ shards: ShardSet) -> ShardSet { territory.close(shards) }
     func reopen(_ shards: ShardSet) { territory.reopen(shards) }
     func gave(_ shards: ShardSet, to receiver: Int64) { territory.gave(shards, to: receiver) }
@@ -36,7 +36,7 @@ import TransferModel
 
   private static func some(_ numbers: ClosedRange<UInt8>) -> ShardSet { ShardSet(numbers.map { Shard($0) }) }
 
-  @Test func aShardSetIsASet() {
+  @Test func `set of shards behaves like a set`() {
     var set = Self.some(60...130)
     #expect(
       set.count == 71 && set.contains(Shard(63)) && set.contains(Shard(64)) && !set.contains(Shard(131)))
@@ -51,7 +51,7 @@ import TransferModel
     #expect(id.shard == Shard(0x12) && id.inShard(Shard(0xFF)) == SessionID(high: 1, low: 0xABFF))
   }
 
-  @Test func visitorsAreLetInOnceTheSessionsAreThere() {
+  @Test func `requests are admitted after the sessions are read`() {
     let territory = Ground()
     #expect(territory.enter(Shard(1)) == .wait)
     let arriving = territory.learn(Self.owners(0...127, 3, rest: 5), processes: [3, 5], as: 3)
@@ -60,17 +60,17 @@ import TransferModel
     territory.arrived(arriving)
     #expect(territory.enter(Shard(1)) == .here && !territory.leave(Shard(1)))
     #expect(territory.ready == arriving && !territory.isAlone)
-    // Whose owner is gone, that waits for another.
+    // Requests for a shard without a living owner wait.
     _ = territory.learn(Self.owners(0...127, 3, rest: 5), processes: [3], as: 3)
     #expect(territory.enter(Shard(200)) == .wait && !territory.isAlone)
     let rest = territory.learn(Array(repeating: 3, count: 256), processes: [3], as: 3)
-    // Nor is it alone before all is here that the other had: of that it knows nothing yet.
+    // The process is not alone before it has read the sessions of the dead one.
     #expect(rest == Self.some(128...255) && !territory.isAlone)
     territory.arrived(rest)
     #expect(territory.isAlone && territory.held == .all)
   }
 
-  @Test func aShardGoesWhenNobodyIsInIt() {
+  @Test func `shard can be handed over when its requests have ended`() {
     let territory = Ground()
     territory.arrived(territory.learn(Array(repeating: 3, count: 256), processes: [3, 5], as: 3))
     #expect(territory.enter(Shard(7)) == .here && territory.enter(Shard(7)) == .here)
@@ -88,7 +88,7 @@ import TransferModel
     ([256, 0], 128), ([200, 56], 72), ([129, 127], nil), ([128, 128], nil), ([256, 0, 0], 85),
     ([86, 85, 85], nil), ([100, 156], nil),
   ])
-  func sharesAreFair(_ counts: [Int], _ expected: Int?) {
+  func `shares of the processes are fair`(_ counts: [Int], _ expected: Int?) {
     let owners = counts.enumerated().flatMap { Array(repeating: Int64($0.offset + 1), count: $0.element) }
     let territory = Ground()
     _ = territory.learn(owners, processes: Set(1...Int64(counts.count)), as: 1)
@@ -96,13 +96,13 @@ import TransferModel
     if expected != nil { #expect(territory.surplus?.receiver == 2) }
   }
 
-  /// One that is about to leave has just given what another would give back.
+  /// A process that is about to leave would hand over the new shards at once.
   @Test(
     arguments: [
       ([256, 0], [2], nil), ([200, 0, 56], [2], [72, 3]), ([200, 0, 56], [3], [72, 2]),
       ([256, 0], [1], nil), ([256, 0, 0], [2, 3], nil),
     ] as [([Int], Set<Int64>, [Int]?)])
-  func whoLeavesGetsNoShare(_ counts: [Int], _ retiring: Set<Int64>, _ surplus: [Int]?) {
+  func `retiring process gets no share`(_ counts: [Int], _ retiring: Set<Int64>, _ surplus: [Int]?) {
     let owners = counts.enumerated().flatMap { Array(repeating: Int64($0.offset + 1), count: $0.element) }
     let territory = Ground()
     _ = territory.learn(owners, processes: Set(1...Int64(counts.count)), retiring: retiring, as: 1)
@@ -110,9 +110,9 @@ import TransferModel
     #expect(territory.surplus?.receiver == surplus.map { Int64($0[1]) })
   }
 
-  /// However tables, visitors and handovers come: nobody is in where another owns, each visit ends, and in the end each shard's owner lets
-  /// visitors in.
-  @Test(arguments: 0..<100) func walks(_ seed: Int) {
+  /// Random tables, requests and handovers. No request is admitted to a shard of another owner, and each request ends. In the end the owner
+  /// of each shard admits requests.
+  @Test(arguments: 0..<100) func `random changes keep assignments consistent`(_ seed: Int) {
     var random = RandomSource(seed: UInt64(seed))
     func number(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
     let territory = Ground()
@@ -122,7 +122,7 @@ import TransferModel
       let shard = Shard(UInt8(number(8)))
       switch number(7) {
       case 0:
-        // Only what is not being visited, or was handed over, becomes another's while this process lives.
+        // Another process gets a shard only if no request is in it or it was handed over, because this process is alive.
         if inside[shard, default: 0] == 0, !territory.isReady(shard), !territory.isLeaving(shard) {
           owners[Int(shard.number)] = Int64(number(3))
         }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct ContentDecoderTests {
-  /// What the constants decode to.
+  /// The decoded text of all samples.
   static let text = Array(String(repeating: "Ferry carries bytes. ", count: 2000).utf8)
 
   struct Coding: Sendable, CustomTestStringConvertible {
@@ -43,7 +43,7 @@ import Testing
     codings.lowercased().split(separator: ", ").map(String.init)
   }
 
-  /// Decodes pieces of `piece` bytes into room for `room`.
+  /// Decodes pieces of `piece` bytes with `room` bytes of output.
   private func decode(
     _ bytes: [UInt8], _ codings: String, piece: Int = .max, room: Int = 4096
   ) throws -> (text: [UInt8], isComplete: Bool) {
@@ -65,13 +65,13 @@ import Testing
   }
 
   @Test(arguments: codings, [(1, 1), (7, 4096), (Int.max, 3), (Int.max, 1 << 20)])
-  func decodesInWhateverPieces(_ coding: Coding, _ sizes: (piece: Int, room: Int)) throws {
+  func `content is decoded in pieces of any size`(_ coding: Coding, _ sizes: (piece: Int, room: Int)) throws {
     let result = try decode(coding.bytes, coding.name, piece: sizes.piece, room: sizes.room)
     #expect(result.text == Self.text && result.isComplete)
   }
 
   @Test(arguments: [0, 1, 100, 100_000, 3_000_000], [true, false])
-  func whatIsCompressedIsDecoded(_ size: Int, _ isRandom: Bool) throws {
+  func `compressed bytes are decoded again`(_ size: Int, _ isRandom: Bool) throws {
     let bytes = (0..<size).map { UInt8(truncatingIfNeeded: isRandom ? .random(in: 0...255) : $0 >> 4) }
     let compressed = try #require(Gzip.compress(bytes))
     let result = try decode(compressed, "gzip", room: 1 << 20)
@@ -79,8 +79,8 @@ import Testing
     #expect(compressed.count < size + size / 1000 + 64)
   }
 
-  /// A content that breaks off is not whole, wherever it does.
-  @Test(arguments: codings) func everyCutIsSeen(_ coding: Coding) throws {
+  /// Content that is cut at any byte is incomplete.
+  @Test(arguments: codings) func `cut content is incomplete`(_ coding: Coding) throws {
     let bytes = coding.bytes
     for count in 1..<bytes.count {
       let result = try decode(Array(bytes[..<count]), coding.name)
@@ -89,35 +89,35 @@ import Testing
     #expect(try decode([], coding.name).isComplete)
   }
 
-  /// As gunzip and browsers have it.
+  /// As gunzip and browsers do.
   @Test(
     arguments: codings,
     [[0], [0x0D, 0x0A], [0x0A], [0, 0, 0, 0, 0], Array("<!-- cached -->".utf8), [0, 0x1F, 0x8B, 0x28]])
-  func whatFollowsTheWholeIsPassedOver(_ coding: Coding, _ trailing: [UInt8]) throws {
+  func `bytes after the content are ignored`(_ coding: Coding, _ trailing: [UInt8]) throws {
     for piece in [1, coding.bytes.count, .max] {
       let result = try decode(coding.bytes + trailing, coding.name, piece: piece)
       #expect(result.text == Self.text && result.isComplete)
     }
   }
 
-  @Test(arguments: [1, 2, 10, 100]) func aCutMemberIsSeen(_ count: Int) throws {
+  @Test(arguments: [1, 2, 10, 100]) func `cut gzip member is incomplete`(_ count: Int) throws {
     #expect(try !decode(Self.gzip.bytes + Self.gzip.bytes.prefix(count), "gzip").isComplete)
   }
 
-  @Test func aBrokenMemberIsAFault() {
+  @Test func `broken gzip member is malformed`() {
     #expect(throws: ContentDecoder.Fault.malformed) { try decode(Self.gzip.bytes + [0x1F, 0], "gzip") }
   }
 
-  @Test func membersFollowEachOther() throws {
+  @Test func `gzip members are joined`() throws {
     #expect(try decode(Self.gzip.bytes + Self.gzip.bytes, "gzip").text == Self.text + Self.text)
   }
 
-  @Test(arguments: codings) func aChangedByteIsSeenOrHarmless(_ coding: Coding) {
+  @Test(arguments: codings) func `changed byte is detected or harmless`(_ coding: Coding) {
     let bytes = coding.bytes
     for index in bytes.indices {
       var changed = bytes
       changed[index] ^= 0xA5
-      // A header may hold what nobody reads; what is decoded is right, or the fault is seen, where there is a checksum.
+      // Some bytes of a header are unused. With a checksum, the decoded text is right or the content is malformed or incomplete.
       guard let result = try? decode(changed, coding.name), coding.name.lowercased().contains("gzip") else {
         continue
       }
@@ -125,9 +125,9 @@ import Testing
     }
   }
 
-  /// However far it expands: no more comes out than there is room, and what is not needed yet is not taken.
-  @Test func expansionIsBoundedByTheRoom() throws {
-    // A block of 1 MiB of zeros, again and again: RFC 1951 lets blocks end at bytes.
+  /// For any expansion, the output fits the room, and bytes that are not needed yet are not taken.
+  @Test func `output of a decoder is bounded`() throws {
+    // A block of 1 MiB of zeros, repeated: blocks may end at byte boundaries (RFC 1951).
     let block: [UInt8] =
       [0xEC, 0xC1, 0x31, 0x01, 0, 0, 0, 0xC2, 0xA0, 0xF5, 0x4F, 0x6D, 0x08, 0x5F, 0xA0]
       + [UInt8](repeating: 0, count: 1016) + [0x3E, 0x03, 0, 0, 0xFF, 0xFF]
@@ -143,7 +143,7 @@ import Testing
         total += count
         #expect(buffer[..<count].allSatisfy { $0 == 0 })
         buffer[0] = 1
-        // 64 KiB are some 70 bytes of it.
+        // 64 KiB of output need about 70 bytes of input.
         #expect(bytes.count - rest.count <= total / 900 + 64)
       }
     }
@@ -154,7 +154,7 @@ import Testing
     ("", false), ("rot13", false), ("gzip, rot13", false), ("br, gzip", true),
     ("gzip, gzip, gzip, gzip, gzip", true), ("gzip, gzip, gzip, gzip, gzip, gzip", false),
   ])
-  func whatIsNotKnownIsNotDecoded(_ codings: String, _ isDecoded: Bool) throws {
+  func `unknown codings are not decoded`(_ codings: String, _ isDecoded: Bool) throws {
     #expect(try (ContentDecoder(codings: Self.list(codings)) != nil) == isDecoded)
     #expect(ContentDecoder.decodes(Self.list(codings)) == isDecoded)
   }

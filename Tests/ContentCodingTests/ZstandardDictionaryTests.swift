@@ -6,29 +6,29 @@ import Testing
     #"{"v":2,"description":null,"priority":0.5,"request":{"url":"https://www.example.com/"}}"#
   private let dictionary = ZstandardDictionary(Array(text.utf8))
 
-  @Test func whatIsLikeTheDictionaryIsSmall() throws {
+  @Test func `message like the dictionary becomes small`() throws {
     let message = Array(Self.text.replacing("0.5", with: "0.75").utf8)
     let frame = try #require(dictionary.compress(message))
     #expect(frame.count < message.count / 2)
     #expect(try dictionary.decompress(frame, maximum: message.count) == message)
   }
 
-  /// What does not get shorter is left as it is: nothing, a byte, and noise.
-  @Test func nothingGetsLonger() {
+  /// No bytes, one byte and noise cannot become shorter.
+  @Test func `message that would grow is not compressed`() {
     var noise = SystemRandomNumberGenerator()
     #expect(dictionary.compress([]) == nil)
     #expect(dictionary.compress([1]) == nil)
     #expect(dictionary.compress((0..<500).map { _ in .random(in: 0...255, using: &noise) }) == nil)
   }
 
-  @Test func largeMessagesComeBackWhole() throws {
+  @Test func `large message is restored`() throws {
     let message = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 / 1000) }
     let frame = try #require(dictionary.compress(message))
     #expect(frame.count < message.count / 100)
     #expect(try dictionary.decompress(frame, maximum: message.count) == message)
   }
 
-  @Test func whatIsNoFrameOfItsIsRefused() throws {
+  @Test func `frame without this dictionary is refused`() throws {
     let message = Array(Self.text.utf8)
     let frame = try #require(dictionary.compress(message))
     func refuses(_ frame: [UInt8], maximum: Int = 1000) -> Bool {

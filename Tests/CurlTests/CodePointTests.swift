@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What a connection's packets are marked with, as the other side sees them.
+/// The code point of a connection's packets, as the peer receives them.
 @Suite(.blocking) struct CodePointTests {
   private final class Connecting: EasyHandleDelegate {
     func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool { true }
@@ -22,7 +22,7 @@ import Testing
     func connect(_ url: String, codePoint: UInt8) async throws -> CurlResult {
       let transport = try CurlTransport(loop: loop, multiplexing: false, maximumIdleConnections: 1)
       defer { transport.close() }
-      let (easy, delegate) = (try handles.take(), Connecting())
+      let (easy, delegate) = (try handles.dequeue(), Connecting())
       try easy.set(.url, to: url)
       try easy.set(.noSignal, to: 1)
       try easy.set(.proxy, to: "")
@@ -33,12 +33,12 @@ import Testing
         transport.onCompletion = { continuation.resume(returning: $0.result) }
         do { try transport.add(easy) } catch { continuation.resume(throwing: error) }
       }
-      handles.give(easy)
+      handles.enqueue(easy)
       return result
     }
   }
 
-  /// A listener on that loopback, and its port.
+  /// Returns a listener on a loopback address, and its port.
   private static func listen(v6: Bool) -> (descriptor: Int32, port: Int) {
     let descriptor = socket(v6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var storage = sockaddr_storage()
@@ -64,11 +64,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true]) func theFirstPacketCarriesTheMark(v6: Bool) async throws {
+  @Test(arguments: [false, true]) func `first packet has the code point`(v6: Bool) async throws {
     let (listener, port) = Self.listen(v6: v6)
     defer { close(listener) }
     let resident = Resident()
-    // The last one with the handle of the one before: its mark is gone.
+    // The last connection reuses a handle, whose code point was reset.
     for codePoint: UInt8 in [0, 8, 46, 34, 0] {
       let url = "http://\(v6 ? "[::1]" : "127.0.0.1"):\(port)/"
       #expect(try await resident.connect(url, codePoint: codePoint) == .ok)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.blocking, .endsInTime) struct CurlClientTests {
-  /// Records its ends. On the loop only.
+  /// An exchange that records its ends. Used on the loop only.
   private final class Exchange: CurlExchange {
     private(set) var ends: [CurlResult] = []
     private(set) var status = 0
@@ -22,10 +22,10 @@ import Testing
     func mayConnect(to address: PeerAddress) -> SocketPermission { .granted }
     func maySendRequest(toAddress address: String) -> Bool { true }
   }
-  /// How a request ended, after the loop has gone on for a while.
+  /// The reported ends of a request. They are recorded with a delay, so that a second end would be found.
   private typealias End = (ends: [CurlResult], status: Int, refusal: String?)
 
-  /// Sends one request. `body` runs on the loop behind its start.
+  /// Sends one request. `body` runs on the loop after its start.
   private func send(
     to url: String, timeout: Duration?, isRefused: Bool = false,
     _ body: @escaping @Sendable (CurlClient) -> Void = { _ in }
@@ -35,7 +35,7 @@ import Testing
     let end = await withCheckedContinuation { (continuation: CheckedContinuation<End, Never>) in
       loop.perform {
         let client = CurlClient(loop: loop, maximumIdle: 1)
-        // Whatever would end it once more has had its time by then.
+        // By then, a second end would have been recorded.
         func conclude(_ exchange: Exchange, _ refusal: String?) {
           loop.schedule(at: .now + (timeout ?? .zero) + .milliseconds(20)) {
             client.close()
@@ -46,7 +46,7 @@ import Testing
         do throws(CurlError) {
           try client.start(exchange, timeout: timeout) { (easy, multi) throws(CurlError) in
             try easy.set(.url, to: url)
-            // libcurl refuses a handle that it has already.
+            // libcurl refuses a handle that was added already.
             if isRefused { try multi.add(easy) }
           }
         } catch {
@@ -66,32 +66,32 @@ import Testing
     }
   }
 
-  @Test func aRequestEndsOnce() async {
+  @Test func `request ends once`() async {
     let origin = Self.origin()
     let end = await send(to: origin.url + "/", timeout: .milliseconds(200))
     #expect(end.ends == [.ok] && end.status == 204)
   }
 
-  /// Neither the deadline nor the client's end ends it later.
-  @Test func aRequestThatCannotStartGetsNoEnd() async {
+  /// Neither the deadline nor the client's end ends the request later.
+  @Test func `request that cannot start gets no end`() async {
     let end = await send(to: "http://127.0.0.1:1/", timeout: .milliseconds(20), isRefused: true)
     #expect(end.ends.isEmpty && end.refusal?.contains("multi_add_handle") == true)
   }
 
-  @Test func theDeadlineEndsARequest() async throws {
-    let silent = try HandedOver(.loopback)
+  @Test func `deadline ends a request`() async throws {
+    let silent = try InheritedSocket(.loopback)
     let end = await send(to: "http://127.0.0.1:\(silent.port)/", timeout: .milliseconds(20))
     #expect(end.ends == [.operationTimedOut])
   }
 
-  @Test func closingEndsRunningRequests() async throws {
-    let silent = try HandedOver(.loopback)
+  @Test func `closing the client ends running requests`() async throws {
+    let silent = try InheritedSocket(.loopback)
     let end = await send(to: "http://127.0.0.1:\(silent.port)/", timeout: nil) { $0.close() }
     #expect(end.ends == [.abortedByCallback])
   }
 
   /// Connections are kept for later requests, until `renew`.
-  @Test(arguments: [false, true]) func renewingLeavesTheConnections(_ isRenewed: Bool) async {
+  @Test(arguments: [false, true]) func `renewing the client closes connections`(_ isRenewed: Bool) async {
     let accepted = Mutex<[Socket]>([])
     let origin = TestOrigin { _, socket in
       accepted.withLock { known in if !known.contains(where: { $0 === socket }) { known.append(socket) } }

@@ -43,7 +43,7 @@ import Testing
       (.granted, .ok), (.grantedThrough("lo"), .ok), (.grantedThrough("nonexistent0"), .couldntConnect),
       (.refused, .couldntConnect),
     ] as [(SocketPermission, CurlResult)])
-  func connectsByTheInterfaceOnly(_ permission: SocketPermission, _ expected: CurlResult) async throws {
+  func `chosen interface is used`(_ permission: SocketPermission, _ expected: CurlResult) async throws {
     let origin = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("200 OK", Array("hello".utf8)))
       return true

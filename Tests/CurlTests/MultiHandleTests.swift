@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.serialized, .blocking) struct MultiHandleTests {
-  /// Drives transfers on a loop; everything but `results` stays on the loop's thread.
+  /// Runs transfers on a loop. All members are used on the loop's thread.
   private final class Driver: EasyHandleDelegate, @unchecked Sendable {
     struct Result: Sendable {
       var code = CurlResult.ok
@@ -19,7 +19,7 @@ import Testing
     private var transport: CurlTransport?
     private var easy: EasyHandle?
     private let handles = EasyHandlePool(maximumIdle: 4)
-    /// Kept, so that no other handle gets the address of one that is gone.
+    /// Kept, so that no new handle gets the address of a freed one.
     private var used: [EasyHandle] = []
     private var result = Result()
     private var done: ((Result) -> Void)?
@@ -46,7 +46,7 @@ import Testing
           try transport ?? CurlTransport(loop: loop, multiplexing: false, maximumIdleConnections: 4)
         self.transport = transport
         transport.onCompletion = { [unowned self] in finish($0) }
-        let easy = try handles.take()
+        let easy = try handles.dequeue()
         self.easy = easy
         try easy.set(.url, to: url)
         try easy.set(.noSignal, to: 1)
@@ -69,7 +69,7 @@ import Testing
       result.handle = ObjectIdentifier(completion.easy)
       used.append(completion.easy)
       easy = nil
-      if result.code == .ok { handles.give(completion.easy) }
+      if result.code == .ok { handles.enqueue(completion.easy) }
       done?(result)
     }
 
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test func fetchesAndReusesItsConnection() async {
+  @Test func `connection is reused`() async {
     let origin = origin()
     let driver = Driver()
     let first = await driver.get(origin.url + "/10")
@@ -127,7 +127,7 @@ import Testing
     await driver.close()
   }
 
-  @Test func aHandleIsUsedAgainWhereTheLoadedLibcurlCleansIt() async {
+  @Test func `handle is reused if libcurl cleans it`() async {
     let origin = origin()
     let driver = Driver()
     var handles = Set<ObjectIdentifier?>()
@@ -136,7 +136,7 @@ import Testing
     await driver.close()
   }
 
-  @Test func sendsABody() async {
+  @Test func `body is sent`() async {
     let origin = origin()
     let driver = Driver()
     let body = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
@@ -145,7 +145,7 @@ import Testing
     await driver.close()
   }
 
-  @Test func pausedBodyIsOfferedAgain() async {
+  @Test func `paused body is offered again`() async {
     let origin = origin()
     let driver = Driver()
     driver.pausesOnce = true
@@ -153,9 +153,8 @@ import Testing
     await driver.close()
   }
 
-  /// An answer whose first field begins with a blank freed memory twice where a handle had had another answer before
-  /// (curl #11103).
-  @Test func aFoldedFirstFieldHarmsNothing() async {
+  /// A response whose first field begins with a blank made libcurl free memory twice if the handle had been used before (curl #11103).
+  @Test func `folded first field does no harm`() async {
     await #expect(processExitsWith: .success) {
       let origin = TestOrigin { request, socket in
         let isFolded = request.path == "/folded"
@@ -168,7 +167,7 @@ import Testing
       let driver = Driver()
       for _ in 0..<30 {
         #expect(await driver.get(origin.url + "/").body == Array("well".utf8))
-        // Refused, or read as if the blank were not there: which, is the version's affair.
+        // Depending on its version, libcurl refuses the response or ignores the blank.
         let folded = await driver.get(origin.url + "/folded")
         #expect(folded.code == .badFunctionArgument || folded.body == Array("ok".utf8))
       }
@@ -176,7 +175,7 @@ import Testing
     }
   }
 
-  @Test func refusedAddressIsNeverConnectedTo() async {
+  @Test func `refused address is never connected to`() async {
     let origin = origin()
     let driver = Driver()
     driver.permits = false

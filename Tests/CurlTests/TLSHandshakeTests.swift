@@ -3,12 +3,12 @@ import EventLoop
 import TestSupport
 import Testing
 
-/// Handshakes that are held, decided, refused and left, against a real server; C and its fibres on the loop's thread.
+/// Held handshakes that are decided, refused or abandoned, against a real server. C code and its fibres run on the loop's thread.
 @Suite(.serialized, .blocking) struct TLSHandshakeTests {
   enum Act: Sendable {
     case byDefault, trust, refuse
     case identity(certificate: String, key: String)
-    /// The transfer is left while its handshake is held.
+    /// Abandons the transfer while its handshake is held.
     case abandon
   }
   struct Seen: Sendable {
@@ -22,18 +22,20 @@ import Testing
     var body = ""
   }
 
-  /// One transfer at a time; everything of it is on the loop's thread.
+  /// Runs one transfer at a time. All members are used on the loop's thread.
   private final class Driver: EasyHandleDelegate, @unchecked Sendable {
     private let loop = EventLoop(name: "test-tls")
     private var transport: CurlTransport?
-    private var roots: TLSRoots?
+    private var roots: CertificateAuthoritySet?
     private var seen = Seen()
     private var acts: [Act] = []
     private var done: ((Seen) -> Void)?
 
     init() { loop.start() }
 
-    func get(_ url: String, roots: TLSRoots, pins: [[UInt8]] = [], asks: Bool = true, _ acts: [Act]) async
+    func get(
+      _ url: String, roots: CertificateAuthoritySet, pins: [[UInt8]] = [], asks: Bool = true, _ acts: [Act]
+    ) async
       -> Seen
     {
       await withCheckedContinuation { continuation in
@@ -48,7 +50,9 @@ import Testing
       }
     }
 
-    private func start(_ url: String, _ roots: TLSRoots, _ pins: [[UInt8]], _ asks: Bool) throws {
+    private func start(_ url: String, _ roots: CertificateAuthoritySet, _ pins: [[UInt8]], _ asks: Bool)
+      throws
+    {
       let transport = try CurlTransport(loop: loop, multiplexing: false, maximumIdleConnections: 4)
       self.transport = transport
       transport.onCompletion = { [self] completion in
@@ -81,7 +85,7 @@ import Testing
       }
       #expect(handshake.isOpen)
       let act = acts.isEmpty ? .byDefault : acts.removeFirst()
-      // Not at once: the handshake is held over many turns of the loop.
+      // The handshake is held over many turns of the loop.
       loop.schedule(at: .now + .milliseconds(20)) { [self] in decide(transport, easy, handshake, act)
       }
     }
@@ -106,7 +110,7 @@ import Testing
       seen.result = code
       let seen = seen
       transport?.closeWhenEmpty()
-      // The next turn: this one is libcurl's.
+      // In the next turn, because libcurl is running in this one.
       loop.schedule(at: .now) { [self] in
         done?(seen)
         done = nil
@@ -140,27 +144,28 @@ import Testing
   }
 
   private func get(
-    _ face: NginxServer.Face, path: String = "/hello.txt", host: String = "127.0.0.1", known: Bool = true,
+    _ face: NginxServer.Site, path: String = "/hello.txt", host: String = "127.0.0.1", known: Bool = true,
     pins: [[UInt8]] = [], asks: Bool = true, _ acts: Act...
   ) async -> Seen {
     let driver = Driver()
     defer { driver.close() }
-    guard let roots = known ? try? TLSRoots(pem: kit.authority) : TLSRoots() else { return Seen() }
+    guard let roots = known ? try? CertificateAuthoritySet(pem: kit.authority) : CertificateAuthoritySet()
+    else { return Seen() }
     return await driver.get(
       nginx.url(face, path, host: host), roots: roots, pins: pins, asks: asks, acts)
   }
 
-  @Test func whatIsTrustedIsToldAndGoesOn() async {
+  @Test func `trusted certificate is reported and continues`() async {
     let seen = await get(.good, .byDefault)
     #expect(seen.questions == ["trust"] && seen.verifyError == 0 && seen.status == 200 && seen.result == 0)
     #expect(seen.subjects == ["CN=server"] && seen.body.utf8.count == 5000)
   }
 
   @Test(arguments: [
-    (NginxServer.Face.expired, 10), (.notYetValid, 9), (.wrongHost, 62), (.selfSigned, 18),
+    (NginxServer.Site.expired, 10), (.notYetValid, 9), (.wrongHost, 62), (.selfSigned, 18),
     (.unknownRoot, 20),
   ])
-  func whatIsNotIsToldAndCanBeTrusted(_ face: NginxServer.Face, _ error: Int) async {
+  func `untrusted certificate can be trusted`(_ face: NginxServer.Site, _ error: Int) async {
     let trusted = await get(face, .trust)
     #expect(trusted.verifyError == error && trusted.status == 200 && trusted.result == 0)
     let judged = await get(face, .byDefault)
@@ -169,12 +174,12 @@ import Testing
     #expect(unasked.result == 60 && unasked.questions.isEmpty)
   }
 
-  @Test func whatIsRefusedEnds() async {
+  @Test func `refused handshake ends the transfer`() async {
     let seen = await get(.good, .refuse)
     #expect(seen.result == 60 && seen.body.isEmpty)
   }
 
-  @Test func pinsAreForTheWholeChain() async {
+  @Test func `pin may match any key of the chain`() async {
     let first = await get(.intermediate, .byDefault)
     #expect(first.verifyError == 0 && first.keys.count == 2)
     for key in first.keys {
@@ -186,7 +191,7 @@ import Testing
     #expect(await get(.intermediate, pins: [other], .byDefault).verifyError == 28)
   }
 
-  @Test func aServerThatAsksIsShownACertificate() async throws {
+  @Test func `requested client certificate is sent`() async throws {
     let client = try #require(kit.leaves[.client])
     let seen = await get(
       .asksForCertificate, path: "/who", .byDefault, .identity(certificate: client, key: kit.key))
@@ -198,43 +203,43 @@ import Testing
     #expect(refused.result == 35 || refused.result == 58)
   }
 
-  /// The server knows the root alone: who signed the client's certificate comes with it.
-  @Test func theAuthoritiesBetweenAreShownToo() async throws {
+  /// The server has only the root, so the client sends the intermediate certificate too.
+  @Test func `intermediate certificates are sent too`() async throws {
     let client = try #require(kit.leaves[.intermediateClient])
-    for face in [NginxServer.Face.asksForCertificate, .optionalCertificate] {
+    for face in [NginxServer.Site.asksForCertificate, .optionalCertificate] {
       let seen = await get(face, path: "/who", .byDefault, .identity(certificate: client, key: kit.key))
       #expect(seen.status == 200 && seen.body == "SUCCESS CN=intermediateClient")
     }
   }
 
-  @Test func addressesAndNamesAreToldApart() async {
+  @Test func `addresses and names are verified`() async {
     #expect(await get(.good, host: "localhost", asks: false).status == 200)
     #expect(await get(.good, host: "127.0.0.1", asks: false).status == 200)
     #expect(await get(.good, host: "127.0.0.2", known: true, asks: false).result != 0)
     #expect(await get(.good, known: false, asks: false).result == 60)
   }
 
-  /// OpenSSL never frees what a paused job holds: left handshakes are refused and end by themselves.
-  @Test func aHandshakeThatIsLeftEnds() async {
+  /// OpenSSL never frees the memory of a paused job, so abandoned handshakes are refused and end by themselves.
+  @Test func `abandoned handshake ends`() async {
     for _ in 0..<20 {
       let seen = await get(.good, .abandon)
       #expect(seen.result == 60 && seen.body.isEmpty)
     }
   }
 
-  @Test func whatIsNoCertificateIsSaidSo() throws {
+  @Test func `invalid certificates and keys are refused`() throws {
     let client = try #require(kit.leaves[.client])
     #expect(throws: TLSIdentity.Fault.self) { try TLSIdentity(certificate: "nothing", key: kit.key) }
     #expect(throws: TLSIdentity.Fault.self) { try TLSIdentity(certificate: client, key: client) }
     #expect(throws: TLSIdentity.Fault.self) { try TLSIdentity(certificate: kit.authority, key: kit.key) }
-    #expect(throws: TLSRoots.Fault.self) { try TLSRoots(pem: "nothing") }
-    #expect(throws: TLSRoots.Fault.self) { try TLSRoots(file: "/nowhere") }
+    #expect(throws: CertificateAuthoritySet.Fault.self) { try CertificateAuthoritySet(pem: "nothing") }
+    #expect(throws: CertificateAuthoritySet.Fault.self) { try CertificateAuthoritySet(file: "/nowhere") }
     _ = try TLSIdentity(certificate: client + kit.authority, key: kit.key)
-    _ = try TLSRoots(pem: kit.authority + client)
+    _ = try CertificateAuthoritySet(pem: kit.authority + client)
   }
 
-  /// What is said of certificates is shown and kept as it is: no key may be in it.
-  @Test func nothingButCertificatesIsTakenForThem() throws {
+  /// Certificates are stored and shown as given, so they must contain no key.
+  @Test func `text other than certificates is refused`() throws {
     let client = try #require(kit.leaves[.client])
     let body = client.split(separator: "\n").dropFirst().dropLast().joined(separator: "\n")
     func block(_ name: String, _ body: String) -> String {
@@ -253,28 +258,30 @@ import Testing
     ] {
       let identity = #expect(throws: TLSIdentity.Fault.self) { try TLSIdentity(certificate: text, key: key) }
       #expect(identity?.message.hasPrefix("certificate") == true)
-      #expect(throws: TLSRoots.Fault.self) { try TLSRoots(pem: text) }
+      #expect(throws: CertificateAuthoritySet.Fault.self) { try CertificateAuthoritySet(pem: text) }
     }
     #expect(throws: TLSIdentity.Fault.self) { try TLSIdentity(certificate: client, key: key + "\0") }
-    let fault = #expect(throws: TLSRoots.Fault.self) { try TLSRoots(pem: client + key) }
-    #expect(fault?.message == "holds more than certificates")
+    let fault = #expect(throws: CertificateAuthoritySet.Fault.self) {
+      try CertificateAuthoritySet(pem: client + key)
+    }
+    #expect(fault?.message == "contains more than certificates")
     for text in [
       "subject=CN = client\n" + client + "\n# between\n" + authority, client.replacing("\n", with: "\r\n"),
       block("X509 CERTIFICATE", body), block("TRUSTED CERTIFICATE", body),
     ] {
       _ = try TLSIdentity(certificate: text, key: key)
-      _ = try TLSRoots(pem: text)
+      _ = try CertificateAuthoritySet(pem: text)
     }
   }
 
   /// A session's certificate authorities are added to the service's.
-  @Test func joinedRootsTrustPeersOfBothSets() async throws {
+  @Test func `joined roots trust peers of both sets`() async throws {
     let odd = try #require(kit.leaves[.selfSigned])
-    let base = try TLSRoots(pem: kit.authority)
-    let both = TLSRoots(try TLSRoots(pem: odd + kit.authority), and: base)
+    let base = try CertificateAuthoritySet(pem: kit.authority)
+    let both = CertificateAuthoritySet(try CertificateAuthoritySet(pem: odd + kit.authority), and: base)
     // Successful lookups run twice: the second one is served from OpenSSL's own store.
     for (face, roots, result) in [
-      (NginxServer.Face.good, both, 0), (.selfSigned, both, 0), (.unknownRoot, both, 60), (.good, base, 0),
+      (NginxServer.Site.good, both, 0), (.selfSigned, both, 0), (.unknownRoot, both, 60), (.good, base, 0),
       (.selfSigned, base, 60), (.good, both, 0), (.selfSigned, both, 0), (.good, base, 0),
     ] {
       let driver = Driver()
@@ -284,20 +291,20 @@ import Testing
   }
 
   /// Joining does not read or copy certificates; lookups search both tables.
-  @Test func joiningDoesNotReadOrCopyCertificates() throws {
-    let system = try TLSRoots(file: TLSRoots.systemFile)
-    let odd = try TLSRoots(pem: try #require(kit.leaves[.selfSigned]))
-    func quickest(_ read: () throws -> TLSRoots) throws -> Duration {
+  @Test func `joining does not read or copy certificates`() throws {
+    let system = try CertificateAuthoritySet(file: CertificateAuthoritySet.systemFile)
+    let odd = try CertificateAuthoritySet(pem: try #require(kit.leaves[.selfSigned]))
+    func quickest(_ read: () throws -> CertificateAuthoritySet) throws -> Duration {
       try #require(try (0..<20).map { _ in try ContinuousClock().measure { _ = try read() } }.min())
     }
-    let joined = try quickest { TLSRoots(odd, and: system) }
-    let whole = try quickest { try TLSRoots(file: TLSRoots.systemFile) }
-    #expect(joined * 20 < whole, "\(joined) beside \(whole)")
+    let joined = try quickest { CertificateAuthoritySet(odd, and: system) }
+    let whole = try quickest { try CertificateAuthoritySet(file: CertificateAuthoritySet.systemFile) }
+    #expect(joined * 20 < whole, "joining takes \(joined), reading the whole file \(whole)")
   }
 
-  @Test func duplicateCertificatesCountOnce() throws {
+  @Test func `duplicate certificates count once`() throws {
     let (client, authority) = (try #require(kit.leaves[.client]), kit.authority)
-    #expect(TLSRoots().largestSubjectCount == 0)
-    #expect(try TLSRoots(pem: client + authority + client).largestSubjectCount == 1)
+    #expect(CertificateAuthoritySet().largestSubjectCount == 0)
+    #expect(try CertificateAuthoritySet(pem: client + authority + client).largestSubjectCount == 1)
   }
 }

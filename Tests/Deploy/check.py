@@ -1,5 +1,5 @@
-"""What the files for deployment have to agree upon, among themselves and with the service.
-usage: check.py RENDERED    what the chart is with its own values"""
+"""Checks that the deployment files agree with each other and with the service.
+usage: check.py RENDERED    the chart with its default values"""
 import ipaddress, os, re, sys
 
 import yaml
@@ -28,7 +28,7 @@ def without_helm(value):
 
 
 def difference(one, other, path=""):
-    """The first place where two documents are not the same."""
+    """Returns the first difference between two documents."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in sorted({*one, *other}):
             if one.get(key) != other.get(key):
@@ -37,7 +37,7 @@ def difference(one, other, path=""):
 
 
 def chart_and_manifests(rendered):
-    """The chart's default values make the plain manifests."""
+    """Checks that the chart with default values makes the plain manifests."""
     kinds = ("NetworkPolicy", "PodDisruptionBudget", "Service", "StatefulSet")
     expect(sorted(rendered) == sorted(kinds), f"the chart makes {sorted(rendered)}")
     for kind in kinds:
@@ -48,18 +48,18 @@ def chart_and_manifests(rendered):
 
 
 def networks(policy):
-    """What Ferry refuses, and what the network policy leaves out."""
+    """Checks that the network policy excludes the networks that Ferry refuses."""
     refused = {ipaddress.ip_network(text) for text in
-               re.findall(r'\("[^"]+", "([0-9a-f:.]+/\d+)"\)', read("Sources/TransferModel/Network/EgressPolicy.swift"))}
-    expect(len(refused) > 20, "EgressPolicy.swift has no networks any more where they were")
+               re.findall(r'\("[^"]+", "([0-9a-f:.]+/\d+)"\)', read("Sources/Addresses/EgressPolicy.swift"))}
+    expect(len(refused) > 20, "the list of networks was not found in EgressPolicy.swift")
     blocks = [peer["ipBlock"] for rule in policy["spec"]["egress"] for peer in rule["to"] if "ipBlock" in peer]
-    expect(len(blocks) == 2, "the network policy opens one block of IPv4 and one of IPv6")
+    expect(len(blocks) == 2, "the network policy must open one block of IPv4 and one of IPv6")
     for block in blocks:
         cidr = ipaddress.ip_network(block["cidr"])
         within = [one for one in refused if one.version == cidr.version and one.subnet_of(cidr)]
         widest = {one for one in within if not any(one != other and one.subnet_of(other) for other in within)}
         excepted = {ipaddress.ip_network(text) for text in block["except"]}
-        expect(widest == excepted, f"{cidr}: the exceptions are not what Ferry refuses: {sorted(map(str, widest ^ excepted))}")
+        expect(widest == excepted, f"{cidr}: the exceptions differ from the networks that Ferry refuses: {sorted(map(str, widest ^ excepted))}")
 
 
 def versions(chart, stateful):
@@ -71,7 +71,7 @@ def versions(chart, stateful):
 
 
 def users(stateful, compose):
-    """All run as the image's user, with its directories and on its port."""
+    """Checks that every deployment has the image's user, directories and port."""
     dockerfile = read("Dockerfile")
     user, group = re.search(r"^USER (\d+):(\d+)$", dockerfile, re.M).groups()
     pod = stateful["spec"]["template"]["spec"]
@@ -88,17 +88,17 @@ def users(stateful, compose):
     described = yaml.safe_load(read("openapi.yaml"))["paths"]
     for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
         path = container[probe]["httpGet"]["path"]
-        expect(described.get(path, {}).get("get", {}).get("security") == [], f"{probe}: {path} is not a path that needs no token")
+        expect(described.get(path, {}).get("get", {}).get("security") == [], f"{probe}: {path} must be a path that needs no token")
 
 
 def options(stateful, compose, values):
-    """Every variable is an option of the service's."""
+    """Checks that every variable is an option of the service."""
     described = [path for path in ("README.md", "docs/settings.md") if os.path.exists(path)]
     known = {name for path in described for name in re.findall(r"\| `(FERRY_[A-Z_]+)` \|", read(path))}
     container = stateful["spec"]["template"]["spec"]["containers"][0]
     named = {variable["name"] for variable in container["env"]} | {*compose["environment"], *values["environment"]}
     named |= set(re.findall(r"(FERRY_[A-Z_]+)=", read("Dockerfile")))
-    expect(named <= known, f"no options of Ferry's: {sorted(named - known)}")
+    expect(named <= known, f"not options of Ferry: {sorted(named - known)}")
 
 
 def main():

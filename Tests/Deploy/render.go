@@ -1,6 +1,6 @@
-// Renders a Helm chart as Helm does, as far as Ferry's uses it: Go's templates with sprig's functions, numbers as JSON has them.
+// Renders a Helm chart like Helm, with the features that Ferry's chart uses: Go's templates, sprig's functions, and JSON numbers.
 // usage: render CHART RELEASE NAMESPACE OUTPUT [VALUES ...]
-// Makes OUTPUT.values.json, all values together, then OUTPUT.yaml, and OUTPUT.txt, the notes.
+// Writes the merged values to OUTPUT.values.json, the manifests to OUTPUT.yaml, and the notes to OUTPUT.txt.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	}
 	root := template.New("chart").Option("missingkey=zero")
 	functions := sprig.TxtFuncMap()
-	// Helm takes these away.
+	// Helm removes these functions.
 	delete(functions, "env")
 	delete(functions, "expandenv")
 	functions["toYaml"] = toYAML
@@ -68,7 +68,7 @@ func main() {
 		var out bytes.Buffer
 		check(root.ExecuteTemplate(&out, name, data))
 		text := strings.ReplaceAll(out.String(), "<no value>", "")
-		// The notes are for people; what is left of a template that is switched off is nothing.
+		// The notes are not a manifest. A template that is switched off renders only blanks.
 		if strings.HasSuffix(name, ".txt") {
 			notes.WriteString(text)
 		} else if strings.TrimSpace(text) != "" {
@@ -79,7 +79,7 @@ func main() {
 	check(os.WriteFile(output+".txt", notes.Bytes(), 0o644))
 }
 
-// Values go through JSON, as in Helm: a number is a float64 in a template.
+// Values pass through JSON, as in Helm, so a number is a float64 in a template.
 func read(path string) map[string]interface{} {
 	text, err := os.ReadFile(path)
 	check(err)
@@ -103,7 +103,7 @@ func toYAML(value interface{}) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// Maps become one, everything else is replaced; null takes away.
+// Merges maps and replaces all other values. null removes a member.
 func merge(into, from map[string]interface{}) {
 	for name, value := range from {
 		below, isMap := value.(map[string]interface{})

@@ -23,7 +23,7 @@ import TransferModel
     ("http://a?x=1", "http://a/?x=1", "http://a:80"),
     ("http://a:65535/", "http://a:65535/", "http://a:65535"),
   ])
-  func reads(_ url: String, _ text: String, _ origin: String) throws {
+  func `URL is normalised`(_ url: String, _ text: String, _ origin: String) throws {
     let parsed = try CurlURL(url)
     #expect(parsed.text == text)
     #expect(parsed.origin == origin)
@@ -31,7 +31,7 @@ import TransferModel
     #expect(OriginURL.fault(url) == nil)
   }
 
-  /// What libcurl would connect to, whatever the spelling.
+  /// The name that libcurl would connect to, for each spelling.
   @Test(arguments: [
     ("http://bücher.example/ä?ö", "http://xn--bcher-kva.example/%C3%A4?%C3%B6", "xn--bcher-kva.example"),
     ("http://BÜCHER.example:81/", "http://xn--bcher-kva.example:81/", "xn--bcher-kva.example"),
@@ -44,14 +44,14 @@ import TransferModel
     ("http://xn--bcher-kva.example/", "http://xn--bcher-kva.example/", "xn--bcher-kva.example"),
     ("http://loc%61lhost/", "http://localhost/", "localhost"),
   ])
-  func aHostIsKnownByItsASCIIForm(_ url: String, _ text: String, _ host: String) throws {
+  func `host has its ASCII form`(_ url: String, _ text: String, _ host: String) throws {
     let parsed = try CurlURL(url)
     #expect(parsed.text == text && parsed.host == host && parsed.tlsHost == host)
     #expect(parsed.origin.contains("://\(host):") && OriginURL.fault(url) == nil)
     #expect(try CurlURL("http://a/").resolve(url) == parsed)
   }
 
-  @Test func anInternationalHostKeepsItsUser() throws {
+  @Test func `international host keeps its user`() throws {
     let parsed = try CurlURL("http://b%C3%B6b:s%20e@bücher.example/")
     #expect(parsed.user == "böb" && parsed.password == "s e")
     #expect(parsed.text == "http://xn--bcher-kva.example/")
@@ -63,15 +63,15 @@ import TransferModel
     "http://a:65536/", "http://a:x/", "http://a b/", "http://[::1/", "http://[g::1]/", "http://a\0b/",
     "http://a/\0",
     "http://a/\n", "http://a\r\nb/", "http://a:80:80/",
-    // Control characters of a login.
+    // Control characters in a user or password.
     "http://u%0d%0aX:p@a/", "http://u%00@a/", "http://u%09@a/", "http://u%7f:p@a/", "http://u:p%0a@a/",
     "http://:%00@a/", "http://u%0a:p@ü/",
-    // Names that no host has, or whose ASCII form is more than a name.
+    // Names that no host can have, or whose ASCII form has delimiters.
     "http://a／b/", "http://a＠b/", "http://a％６１/", "http://a：80/", "http://a？b/", "http://a＃b/",
     "http://ü\u{200e}/",
     "http://\u{fffd}/", "http://％00ü/", "http://a%ff/", "http://\(String(repeating: "ü", count: 64))/",
   ])
-  func refusesMalformed(_ url: String) {
+  func `malformed URL is refused`(_ url: String) {
     let fault = #expect(throws: CurlURL.Fault.self) { try CurlURL(url) }
     guard case .malformed(let reason) = fault else {
       Issue.record("\(String(describing: fault))")
@@ -87,14 +87,14 @@ import TransferModel
     ("data:text/plain,x", "data"), ("about:blank", "about"), ("svn+ssh:x", "svn+ssh"),
     ("localhost:8080/", "localhost"),
   ])
-  func refusesOtherSchemes(_ url: String, _ scheme: String) {
+  func `other scheme is refused`(_ url: String, _ scheme: String) {
     let fault = #expect(throws: CurlURL.Fault.self) { try CurlURL(url) }
     #expect(fault == .unsupportedScheme(scheme))
     #expect(OriginURL.fault(url)?.reason == .url(.unsupportedURL))
   }
 
   @Test(arguments: ["http://u@a/", "http://u:p@a/", "http://:p@a/", "http://u:@a/"])
-  func seesCredentials(_ url: String) throws {
+  func `credentials are detected`(_ url: String) throws {
     #expect(try CurlURL(url).hasUserInfo)
     let fault = OriginURL.fault(url)
     #expect(fault?.reason == .url(.badURL))
@@ -118,12 +118,12 @@ import TransferModel
     ("http://a/b?c", "?d e", "http://a/b?d%20e"), ("http://a:81/b/../c?d", "//e/f/../g", "http://e/f/../g"),
     ("https://[::1]:81/b?c", "/d/./e?f#g", "https://[::1]:81/d/./e?f"), ("http://a", "?b", "http://a/?b"),
   ])
-  func resolves(_ base: String, _ reference: String, _ expected: String) throws {
+  func `reference is resolved`(_ base: String, _ reference: String, _ expected: String) throws {
     #expect(try CurlURL(base).resolve(reference).text == expected)
   }
 
   @Test(arguments: ["http://b:99999/", "http://", "ftp://b/", "mailto:x@y", "/a\0b"])
-  func resolvesOnlyWhatCanBeAskedFor(_ reference: String) throws {
+  func `invalid reference is refused`(_ reference: String) throws {
     let base = try CurlURL("http://a/b")
     #expect(throws: CurlURL.Fault.self) { try base.resolve(reference) }
   }

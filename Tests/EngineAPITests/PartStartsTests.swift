@@ -3,7 +3,7 @@ import Testing
 @testable import EngineAPI
 
 @Suite struct PartStartsTests {
-  @Test func onlyTheLastStartsAreKept() {
+  @Test func `only the last offsets are kept`() {
     var parts = PartStarts()
     #expect(parts.count == 0 && parts.last == nil)
     let count = 3 * PartStarts.most

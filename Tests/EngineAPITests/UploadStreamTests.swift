@@ -5,14 +5,14 @@ import Testing
 @testable import EngineAPI
 
 @Suite struct UploadStreamTests {
-  private func read(_ stream: UploadStream, _ count: Int = 1024) -> (UploadStream.Reading, [UInt8]) {
+  private func read(_ stream: UploadStream, _ count: Int = 1024) -> (UploadStream.ReadResult, [UInt8]) {
     var buffer = [UInt8](repeating: 0, count: count)
-    let disposition = buffer.withUnsafeMutableBytes { stream.take(into: $0) }
+    let disposition = buffer.withUnsafeMutableBytes { stream.pull(into: $0) }
     guard case .bytes(let number) = disposition else { return (disposition, []) }
     return (disposition, Array(buffer[..<number]))
   }
 
-  @Test func bytesComeInTheirOrder() async {
+  @Test func `bytes are read in their order`() async {
     let stream = UploadStream(length: nil)
     #expect(read(stream).0 == .wait)
     #expect(await stream.write([1, 2, 3]))
@@ -23,7 +23,7 @@ import Testing
     #expect(read(stream).0 == .wait)
   }
 
-  @Test func aStarvedReaderIsCalledOnce() async {
+  @Test func `waiting reader is called once`() async {
     let calls = Atomic(0)
     let stream = UploadStream(length: nil)
     stream.onReady { calls.add(1, ordering: .relaxed) }
@@ -38,7 +38,7 @@ import Testing
     #expect(after == 1)
   }
 
-  @Test func aFullStreamHoldsTheWriterBack() async {
+  @Test func `full stream makes the writer wait`() async {
     let stream = UploadStream(length: nil)
     let isDone = Atomic(false)
     async let wrote: Bool = {
@@ -53,46 +53,46 @@ import Testing
     #expect(await wrote)
   }
 
-  @Test func theEndComesBehindTheBytes() async {
+  @Test func `end follows the bytes`() async {
     let stream = UploadStream(length: 1)
     #expect(await stream.write([9]))
     async let outcome = stream.finish()
     #expect(read(stream).1 == [9])
     while read(stream).0 == .wait { await Task.yield() }
     #expect(read(stream).0 == .end)
-    stream.wasSent()
+    stream.markSent()
     #expect(await outcome == .sent)
     #expect(await stream.finish() == .sent)
   }
 
-  @Test func nobodyWantsItAnyMore() async {
+  @Test func `abandoned stream refuses writes`() async {
     let stream = UploadStream(length: nil)
-    stream.detach()
+    stream.cancel()
     #expect(await stream.write([1]) == false)
     #expect(await stream.finish() == .abandoned)
-    stream.wasSent()
+    stream.markSent()
     #expect(await stream.finish() == .abandoned)
   }
 
-  @Test func aWriterThatWaitsHearsOfTheEnd() async {
+  @Test func `abandoned stream resumes a waiting writer`() async {
     let stream = UploadStream(length: nil)
     async let wrote = stream.write([UInt8](repeating: 7, count: UploadStream.capacity + 1))
     while read(stream, 1).0 == .wait { await Task.yield() }
-    stream.detach()
+    stream.cancel()
     #expect(await wrote == false)
   }
 
-  @Test func aClientThatLeftFailsTheRead() async {
+  @Test func `disconnected client fails the read`() async {
     let stream = UploadStream(length: nil)
     #expect(await stream.write([1]))
     stream.fail()
     #expect(read(stream).0 == .failed)
   }
 
-  // MARK: A length that the request tells of
+  // MARK: Content-Length
 
-  /// The last byte waits for the end: what is longer is never taken for the whole.
-  @Test func theLastByteWaitsForTheEnd() async {
+  /// The last byte waits for the end, so a body that is too long is never sent as if it were complete.
+  @Test func `last byte waits for the end`() async {
     let stream = UploadStream(length: nil, expected: 3)
     #expect(stream.length == 3 && stream.fault == nil)
     #expect(await stream.write([1, 2, 3]))
@@ -105,11 +105,11 @@ import Testing
       await Task.yield()
     }
     #expect(last == [3])
-    stream.wasSent()
+    stream.markSent()
     #expect(await outcome == .sent)
   }
 
-  @Test func whatIsLongerOrShorterIsRefused() async {
+  @Test func `body of another length is refused`() async {
     let longer = UploadStream(length: nil, expected: 3)
     #expect(await longer.write([1, 2, 3]))
     #expect(await longer.write([4]) == false)
@@ -122,8 +122,8 @@ import Testing
     }
   }
 
-  /// Whatever the sizes and the order of reads and writes: every byte, once, in order.
-  @Test(arguments: 1...8) func randomWalk(_ seed: UInt64) async {
+  /// For all sizes and orders of reads and writes, every byte is read once, in order.
+  @Test(arguments: 1...8) func `every byte is read once`(_ seed: UInt64) async {
     var generator = SplitMix64(seed: seed)
     let sizes = (0..<60).map { _ in Int.random(in: 0...40_000, using: &generator) }
     let total = sizes.reduce(0, +)
@@ -157,7 +157,7 @@ import Testing
       }
     }
     #expect(isRight && count == total)
-    stream.wasSent()
+    stream.markSent()
     #expect(await outcome == .sent)
   }
 }

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 @Suite(.blocking) struct DiskTests {
-  /// The call that each end-to-end test would end with, were one made on a loop.
-  @Test func aLoopThatWaitsForTheDiskTraps() async {
+  /// The trap that ends an end-to-end test if a loop calls the disk.
+  @Test func `disk call on a loop traps`() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       let loop = EventLoop(name: "test-disk")
       loop.start()
@@ -14,13 +14,13 @@ import Testing
     }
   }
 
-  @Test func othersMayWait() {
+  @Test func `disk calls on other threads are allowed`() {
     #expect(Disk.unlink("/nonexistent/file") == -1 && errno == ENOENT)
     #expect(Disk.size("/nonexistent/file") == nil && Disk.names(in: "/nonexistent").isEmpty)
   }
 
-  /// A loop that drops a file has it closed by another thread.
-  @Test func aLoopHasFilesClosed() async throws {
+  /// If a loop releases a file, another thread closes it.
+  @Test func `another thread closes files for a loop`() async throws {
     var ends = [Int32](repeating: -1, count: 2)
     #expect(pipe(&ends) == 0)
     let loop = EventLoop(name: "test-disk")
@@ -28,7 +28,7 @@ import Testing
     let (reader, writer) = (ends[0], ends[1])
     loop.perform { Disk.close(writer) }
     var byte: UInt8 = 0
-    #expect(read(reader, &byte, 1) == 0)  // returns when the other end is closed
+    #expect(read(reader, &byte, 1) == 0)  // Returns when the other end is closed.
     close(reader)
     await loop.stopAndJoin()
   }

@@ -24,14 +24,14 @@ import Testing
     loop.stop()
   }
 
-  @Test func actorRunsOnTheLoopsThread() async {
+  @Test func `actor runs on the thread of its loop`() async {
     await withLoop { resident in
       #expect(await resident.add(1))
       #expect(!resident.loop.isOnLoop)
     }
   }
 
-  @Test func manyJobsFromManyTasksAllRun() async {
+  @Test func `jobs of many tasks all run`() async {
     await withLoop { resident in
       await withTaskGroup(of: Void.self) { group in
         for number in 0..<5000 { group.addTask { _ = await resident.add(number) } }
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func actionsRunOnTheLoopInTheirOrder() async {
+  @Test func `actions run on the loop in order`() async {
     await withLoop { resident in
       let loop = resident.loop
       let order = Mutex<[Int]>([])
@@ -52,7 +52,7 @@ import Testing
             if !loop.isOnLoop { elsewhere.add() }
           }
         }
-        // One that an action asks for comes behind those that were asked for before.
+        // An action that another action adds comes after the earlier ones.
         loop.perform {
           loop.perform {
             order.withLock { $0.append(5000) }
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func actionsOfManyThreadsAllRunAndMaySetTimers() async {
+  @Test func `actions of many threads run and may set timers`() async {
     await withLoop { resident in
       let loop = resident.loop
       let count = Counter()
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func actionsBeforeTheStartAndBeforeTheEndRun() async {
+  @Test func `actions before the start and before the end run`() async {
     let loop = EventLoop(name: "test-loop")
     let count = Counter()
     loop.perform { count.add() }
@@ -97,7 +97,7 @@ import Testing
     #expect(count.value == 2)
   }
 
-  @Test func timersFireInOrderAndCancelledOnesDoNot() async {
+  @Test func `timers fire in order, cancelled ones do not`() async {
     await withLoop { resident in
       let fired = await withCheckedContinuation { (continuation: CheckedContinuation<[Int], Never>) in
         Task {
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func readyDescriptorIsTold() async {
+  @Test func `ready descriptor calls its handler`() async {
     var pipes: [Int32] = [0, 0]
     #expect(pipe(&pipes) == 0)
     let (readEnd, writeEnd) = (pipes[0], pipes[1])
@@ -164,8 +164,8 @@ import Testing
     close(writeEnd)
   }
 
-  @Test func workerPoolRunsAllAndOneThreadKeepsOrder() async {
-    let pool = WorkerPool(name: "test-pool", threads: 1)
+  @Test func `worker pool with one thread keeps the order`() async {
+    let pool = ThreadPool(name: "test-pool", threads: 1)
     let numbers = await withCheckedContinuation { (continuation: CheckedContinuation<[Int], Never>) in
       let order = Shared()
       for number in 0..<3000 { pool.submit { order.add(number) } }

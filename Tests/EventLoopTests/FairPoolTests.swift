@@ -10,7 +10,7 @@ import Testing
     func add(_ name: String) { names.withLock { $0.append(name) } }
   }
 
-  @Test func queuesTakeTurns() {
+  @Test func `queues take turns`() {
     var queue = FairQueue<String, Int>()
     for number in 1...4 { queue.append(number, for: "a") }
     queue.append(10, for: "b")
@@ -21,7 +21,7 @@ import Testing
   }
 
   /// Against a model: a key's items keep their order, and between two of its items every other waiting key has a turn.
-  @Test func queueMatchesModelForRandomInput() {
+  @Test func `queue agrees with a model for random input`() {
     var random = SplitMix64(seed: 7)
     var queue = FairQueue<Int, Int>()
     var waiting: [Int: [Int]] = [:]
@@ -43,7 +43,7 @@ import Testing
   }
 
   /// Tenant "a" has 20 jobs waiting for the only thread. Tenant "b" has one; it must be among the first two to run.
-  @Test func oneTenantDelaysAnotherByOneJob() async {
+  @Test func `one tenant delays another by one job`() async {
     let pool = FairPool(name: "test-fair", threads: 1)
     defer { pool.stop() }
     let order = Order()

@@ -3,26 +3,26 @@ import Synchronization
 import Testing
 
 @Suite struct SerialDrainTests {
-  @Test func onlyTheFirstToEnqueueDrains() {
+  @Test func `only the first caller to enqueue drains`() {
     var queue = SerialDrain<Int>()
-    let claims = [queue.enqueue(1), queue.enqueue(2), queue.claim()]
+    let claims = [queue.enqueue(1), queue.enqueue(2), queue.beginDraining()]
     #expect(claims == [true, false, false] && queue.isDraining)
-    #expect(queue.take() == [1, 2])
+    #expect(queue.dequeueAll() == [1, 2])
     let isFirst = queue.enqueue(3)
     #expect(!isFirst, "the drainer has not seen an empty queue yet")
-    #expect(queue.take() == [3])
-    #expect(queue.take().isEmpty && !queue.isDraining)
+    #expect(queue.dequeueAll() == [3])
+    #expect(queue.dequeueAll().isEmpty && !queue.isDraining)
     let isFirstAgain = queue.enqueue(4)
     #expect(isFirstAgain)
   }
 
-  @Test func endGoesOnWhileThereAreElements() {
+  @Test func `drain does not end while there are elements`() {
     var queue = SerialDrain<Int>()
     _ = queue.enqueue(1)
-    let isOver = queue.end()
+    let isOver = queue.endDraining()
     #expect(!isOver && queue.isDraining)
-    _ = queue.take()
-    let isOverNow = queue.end()
+    _ = queue.dequeueAll()
+    let isOverNow = queue.endDraining()
     #expect(isOverNow && !queue.isDraining)
   }
 
@@ -42,7 +42,7 @@ import Testing
     func write(_ element: Element) {
       guard queue.withLock({ $0.enqueue(element) }) else { return }
       while true {
-        let taken = queue.withLock { $0.take() }
+        let taken = queue.withLock { $0.dequeueAll() }
         if taken.isEmpty { return }
         seen.withLock { seen in
           if seen.isBusy { seen.faults += 1 }
@@ -59,8 +59,8 @@ import Testing
     }
   }
 
-  /// Elements of several threads are worked on by one thread at a time, each thread's in its order.
-  @Test func nothingIsLostOrOvertaken() async {
+  /// One thread at a time processes the elements of several threads, each thread's in order.
+  @Test func `elements are neither lost nor reordered`() async {
     let shared = Shared()
     await withTaskGroup(of: Void.self) { group in
       for writer in 0..<4 {

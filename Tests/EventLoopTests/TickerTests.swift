@@ -10,7 +10,7 @@ import Testing
     let threads = Mutex<[pthread_t]>([])
   }
 
-  @Test func itTicksOnAThreadOfItsOwn() {
+  @Test func `ticker runs on its own thread`() {
     let (seen, gate) = (Seen(), Gate())
     let ticker = Ticker(name: "test-ticker", every: .milliseconds(1)) { ticker in
       seen.threads.withLock { $0.append(pthread_self()) }
@@ -25,8 +25,8 @@ import Testing
     #expect(threads.count >= 6 && Set(threads).count == 1 && threads[0] != pthread_self())
   }
 
-  /// A stop waits for the call under way.
-  @Test func nothingFollowsAStop() {
+  /// A stop waits for the current call.
+  @Test func `stopped ticker does not tick`() {
     let (count, gate) = (Seen(), Gate())
     let ticker = Ticker(name: "test-ticker", every: .zero) { _ in
       gate.open()

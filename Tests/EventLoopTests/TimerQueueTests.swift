@@ -5,7 +5,7 @@ import Testing
 @Suite struct TimerQueueTests {
   private let start = ContinuousClock.now
 
-  @Test func actionsComeInTheOrderOfTheirDeadlines() {
+  @Test func `due actions are ordered by deadline`() {
     var (queue, order) = (TimerQueue(), [Int]())
     for (number, seconds) in [(1, 3), (2, 1), (3, 2), (4, 9)] {
       _ = queue.insert(start + .seconds(seconds)) { order.append(number) }
@@ -15,8 +15,8 @@ import Testing
     #expect(queue.milliseconds(from: start) == 9001)
   }
 
-  /// Timers that are set far away and cancelled take no memory until then.
-  @Test func cancelledTimersGo() {
+  /// Cancelled timers with late deadlines must not use memory until then.
+  @Test func `cancelled timers are removed`() {
     var queue = TimerQueue()
     var fired = 0
     _ = queue.insert(start + .seconds(1)) { fired += 1 }

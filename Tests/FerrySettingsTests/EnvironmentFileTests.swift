@@ -2,7 +2,7 @@ import Testing
 
 @testable import FerrySettings
 
-/// Files of variables, as systemd reads them.
+/// Environment files in the format of systemd.
 @Suite struct EnvironmentFileTests {
   @Test(
     arguments: [
@@ -17,7 +17,7 @@ import Testing
       ("A=x\\ \\\\", ["A": "x \\"]),
       ("", [:]), ("\n\n", [:]),
     ] as [(String, [String: String])])
-  func variables(_ text: String, _ expected: [String: String]) {
+  func `variables are parsed as by systemd`(_ text: String, _ expected: [String: String]) {
     #expect(EnvironmentFile.variables(of: text) == expected)
   }
 }

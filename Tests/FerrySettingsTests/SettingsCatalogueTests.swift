@@ -4,22 +4,22 @@ import Testing
 
 @testable import FerrySettings
 
-/// What is declared fits together.
+/// Consistency checks of the declarations.
 @Suite struct SettingsCatalogueTests {
-  /// A text for each setting that is not its default.
+  /// A text for each setting that differs from its default.
   static let samples = [
     "listen": "127.0.0.1:81", "data-directory": "/elsewhere", "allow-network": "10.0.0.0/8 fd00::/8",
     "interface-class": "wwan*=cellular;eth1=expensive,constrained", "token-file": "/no/tokens",
     "tokens": "one,a two", "webhook-secret-file": "/no/secret", "secret-key-file": "/no/keys",
     "small-body-limit": "0", "maximum-body-size": "1", "maximum-ephemeral-bytes": "0",
-    "maximum-transfers": "1000000", "workers": "64", "maximum-connections": "1",
+    "maximum-transfers": "1000000", "transfer-loops": "64", "maximum-connections": "1",
     "maximum-authentication-attempts": "1000", "task-retention": "3153600000", "event-retention": "1",
     "delivery-retention": "2", "maximum-body-bytes": "3", "retention-interval": "86400",
     "discretionary-window": "22:00-06:00,12:00-13:00", "discretionary-maximum-load": "1.5",
     "ca-file": "/no/ca", "log-level": "trace", "new-database": "true", "config": "/no/config",
   ]
 
-  @Test func namesArePropertiesNames() {
+  @Test func `members are named as the properties`() {
     let labels = Mirror(reflecting: SettingsCatalogue.shared).children.compactMap(\.label)
     #expect(labels == SettingsCatalogue.all.map(\.member))
     #expect(Set(Self.samples.keys) == Set(SettingsCatalogue.all.map(\.name)))
@@ -30,34 +30,38 @@ import Testing
     ("data-directory", "--data-directory", "FERRY_DATA_DIRECTORY", "dataDirectory"),
     ("ca-file", "--ca-file", "FERRY_CA_FILE", "caFile"),
   ])
-  func oneNameGivesTheOthers(_ name: String, _ option: String, _ variable: String, _ member: String) throws {
+  func `name sets the rest`(_ name: String, _ option: String, _ variable: String, _ member: String) throws {
     let setting = try #require(SettingsCatalogue.named(name))
     #expect(setting.option == option && setting.variable == variable && setting.member == member)
   }
 
-  /// What documents call the default is what holds.
-  @Test(arguments: SettingsCatalogue.all.map(\.name)) func defaultsAreTheirTexts(_ name: String) throws {
+  /// The documented default is the actual one.
+  @Test(arguments: SettingsCatalogue.all.map(\.name)) func `default equals its text`(_ name: String) throws {
     let setting = try #require(SettingsCatalogue.named(name))
     guard let text = setting.defaultText else { return }
     #expect("\(try setting.check(nil))" == "\(try setting.check(text))")
     #expect(setting.shownDefault.hasPrefix(text))
   }
 
-  @Test(arguments: SettingsCatalogue.all.map(\.name)) func helpIsOfWholeSentences(_ name: String) throws {
+  @Test(arguments: SettingsCatalogue.all.map(\.name)) func `help has whole sentences`(_ name: String) throws {
     let setting = try #require(SettingsCatalogue.named(name))
     #expect(setting.help.hasSuffix(".") && !setting.help.contains("\n") && !setting.help.contains("|"))
     #expect(setting.help.prefix(1) == setting.help.prefix(1).uppercased())
   }
 
-  @Test func rangesAreKept() throws {
+  @Test func `integers outside the range are refused`() throws {
     for setting in SettingsCatalogue.all {
-      guard case .integer(let range, _) = setting.form else { continue }
+      guard case .integer(let range, let unit) = setting.form else { continue }
       #expect("\(try setting.check(String(range.lowerBound)))".contains(String(range.lowerBound)))
       #expect("\(try setting.check(String(range.upperBound)))".contains(String(range.upperBound)))
       var wrong = [String(range.lowerBound - 1), "", "many", "1.5", " 1"]
       if range.upperBound < .max { wrong.append(String(range.upperBound + 1)) }
       for text in wrong {
-        let problem = "'\(text)' is not a number between \(range.lowerBound) and \(range.upperBound)"
+        let kind = unit.map { "number of \($0.rawValue)" } ?? "number"
+        let bounds =
+          range.upperBound == .max
+          ? ", \(range.lowerBound) or more" : " between \(range.lowerBound) and \(range.upperBound)"
+        let problem = "'\(text)' is not a \(kind)\(bounds)"
         #expect(throws: SettingFault(problem), "\(setting.name)") { try setting.check(text) }
       }
     }
@@ -70,7 +74,7 @@ import Testing
       ("discretionary-maximum-load", "-1"), ("discretionary-maximum-load", "inf"), ("log-level", "loud"),
       ("new-database", "yes"), ("data-directory", ""), ("ca-file", ""),
     ])
-  func whatIsNoValue(_ name: String, _ text: String) throws {
+  func `invalid values are refused`(_ name: String, _ text: String) throws {
     let setting = try #require(SettingsCatalogue.named(name))
     #expect(throws: SettingFault.self) { try setting.check(text) }
   }
@@ -79,12 +83,12 @@ import Testing
     ("127.0.0.1:8080", "127.0.0.1", 8080, true), ("localhost:0", "127.0.0.1", 0, true),
     ("[::1]:9", "::1", 9, true), ("0.0.0.0:1", "0.0.0.0", 1, false), ("[::]:80", "::", 80, false),
   ])
-  func addresses(_ text: String, _ host: String, _ port: Int, _ isLoopback: Bool) throws {
+  func `listen address is parsed`(_ text: String, _ host: String, _ port: Int, _ isLoopback: Bool) throws {
     let address = try ListenAddress(text)
     #expect(address.hosts == [host] && address.port == port && address.isLoopback == isLoopback)
   }
 
-  @Test func anAddressWithoutHostMeansAllAddresses() throws {
+  @Test func `address without a host means all addresses`() throws {
     let address = try ListenAddress(":8080")
     #expect(address.hosts == ["::", "0.0.0.0"] && address.port == 8080)
     #expect(!address.isLoopback && address.description == ":8080")
@@ -95,9 +99,8 @@ import Testing
     ("2001:db8::", 32),
     ("2001:db8:0:0:0:0:0:0", 32), ("2001:db8:1:2:3::", 80), ("::", 0),
   ])
-  func networkWithoutItsPrefixLengthIsRefused(_ text: String, _ prefix: Int) {
-    let problem =
-      "'\(text)' is a network without its prefix length; write \(text)/\(prefix), or the length that you mean"
+  func `network without a prefix length is refused`(_ text: String, _ prefix: Int) {
+    let problem = "'\(text)' has no prefix length; write \(text)/\(prefix), or another length"
     let setting = SettingsCatalogue.shared.allowNetwork
     for list in [text, "127.0.0.1, \(text)"] {
       #expect(throws: SettingFault(problem)) { try setting.value(of: list) }
@@ -109,15 +112,15 @@ import Testing
     ("10.0.0.5", "10.0.0.5/32"), ("10.0.0.0/32", "10.0.0.0/32"), ("::1", "::1/128"),
     ("2001:db8::1:0", "2001:db8::1:0/128"),
   ])
-  func addressAloneIsANetworkOfOne(_ text: String, _ network: String) throws {
+  func `single address is a network of one`(_ text: String, _ network: String) throws {
     #expect(try SettingsCatalogue.shared.allowNetwork.value(of: text) == [try #require(IPNetwork(network))])
   }
 
   @Test(arguments: [
-    ("1099511627776", SettingForm.Unit.bytes, "1099511627776 (1 TiB)"), ("1000", .bytes, "1000"),
+    ("1099511627776", SettingFormat.Unit.bytes, "1099511627776 (1 TiB)"), ("1000", .bytes, "1000"),
     ("2592000", .seconds, "2592000 (30 days)"), ("7200", .seconds, "7200 (2 hours)"), ("61", .seconds, "61"),
   ])
-  func largeNumbersAreReadable(_ text: String, _ unit: SettingForm.Unit, _ readable: String) {
-    #expect(SettingForm.integer(0...Int.max, unit).readable(text) == readable)
+  func `large numbers are readable`(_ text: String, _ unit: SettingFormat.Unit, _ readable: String) {
+    #expect(SettingFormat.integer(0...Int.max, unit).readable(text) == readable)
   }
 }

@@ -19,9 +19,9 @@ import Testing
       ("max-age=60, max-age=30", 30), ("max-age=30, max-age=60", 30), ("max-age=60, max-age=x", 0),
       ("x=\"a, max-age=60", 0), ("s-maxage=60", nil), ("", nil),
     ] as [(String, Int64?)])
-  func maxAge(_ field: String, _ expected: Int64?) { #expect(Self.control(field).maxAge == expected) }
+  func maxAgeParses(_ field: String, _ expected: Int64?) { #expect(Self.control(field).maxAge == expected) }
 
-  @Test func flags() {
+  @Test func `flags are parsed, but not inside other values`() {
     let control = Self.control(
       "NO-STORE, must-revalidate, public, private, immutable, must-understand, only-if-cached")
     #expect(control.noStore && control.mustRevalidate && control.isPublic && control.isPrivate)
@@ -39,13 +39,13 @@ import Testing
       ("no-cache=\"x-a\", no-cache", true, ["x-a"]), ("no-cache=\"x-a, ETag\"", true, ["x-a", "etag"]),
       ("no-cache=\"x-a", true, []),
     ] as [(String, Bool, [String])])
-  func noCache(_ field: String, _ isForAll: Bool, _ fields: [String]) {
+  func `no cache names fields or covers everything`(_ field: String, _ isForAll: Bool, _ fields: [String]) {
     let control = Self.control(field)
     #expect(control.noCache == isForAll)
     #expect(control.noCacheFields == fields)
   }
 
-  @Test func limits() {
+  @Test func `stale limits and min fresh are parsed`() {
     let control = Self.control("stale-while-revalidate=5, stale-if-error=7, max-stale=3, min-fresh=4")
     #expect(control.staleWhileRevalidate == 5 && control.staleIfError == 7)
     #expect(control.maxStale == 3 && control.minFresh == 4)

@@ -8,7 +8,7 @@ import TransferModel
 @Suite struct CacheDecisionTests {
   private static let tag = ("ETag", "\"v1\"")
 
-  /// What a decision is called in the tables, with the fields that it adds.
+  /// Returns a decision's name in the tables, with the fields that it adds.
   static func name(_ decision: CacheDecision) -> String {
     func list(_ fields: [HTTPHeaders.Field]) -> String {
       fields.map { " \($0.name): \($0.value)" }.joined(separator: ",")
@@ -37,7 +37,7 @@ import TransferModel
 
   @Test(
     arguments: [
-      // §4.2: fresh or not.
+      // §4.2: fresh or stale.
       ("max-age=60", "", 59, "use"), ("max-age=60", "", 60, ask), ("", "", 0, ask),
       // §5.2.2.4, §5.2.2.2.
       ("max-age=60, no-cache", "", 1, ask), ("max-age=60, no-cache=\"x\"", "", 1, "use"),
@@ -71,18 +71,18 @@ import TransferModel
       ("max-age=60, immutable", "max-age=0", 1, "use"), ("max-age=60, immutable", "max-age=0", 61, ask),
       ("max-age=60, immutable", "no-cache", 1, ask), ("max-age=60, immutable", "", 61, ask),
     ] as [(String, String, Double, String)])
-  func protocolPolicy(_ stored: String, _ asked: String, _ seconds: Double, _ expected: String) {
+  func `protocol policy decides`(_ stored: String, _ asked: String, _ seconds: Double, _ expected: String) {
     #expect(Self.decide(stored, asked, at: seconds) == expected)
   }
 
-  /// §5.4: Pragma.
-  @Test func pragma() {
+  /// §5.4.
+  @Test func `pragma no cache revalidates`() {
     let decision = Self.decide("max-age=60", "", at: 1, others: [("Pragma", "no-cache")])
     #expect(decision == Self.ask)
   }
 
   @Test(arguments: [1.0, 61.0])
-  func policies(_ seconds: Double) {
+  func `each policy decides by freshness`(_ seconds: Double) {
     let expected: [CachePolicy: String] = [
       .useProtocolCachePolicy: seconds < 60 ? "use" : Self.ask,
       .reloadIgnoringLocalCacheData: "load",
@@ -102,7 +102,7 @@ import TransferModel
       (.returnCacheDataElseLoad, "load"), (.returnCacheDataDontLoad, "fail"),
       (.reloadRevalidatingCacheData, "load Cache-Control: max-age=0"),
     ] as [(CachePolicy, String)])
-  func nothingStored(_ policy: CachePolicy, _ expected: String) {
+  func `nothing is served without a stored response`(_ policy: CachePolicy, _ expected: String) {
     let decision = CacheDecision(for: Sample.request(policy: policy), stored: [], at: Sample.start)
     #expect(Self.name(decision) == expected)
     let unsafe = CacheDecision(
@@ -111,8 +111,8 @@ import TransferModel
     #expect(Self.name(unsafe) == expected)
   }
 
-  /// Whatever its age, and whatever it says.
-  @Test func storedDataAreReturned() {
+  /// RFC 9111 does not apply: neither age nor directives matter.
+  @Test func `cache policies return stored data of any age`() {
     for directives in ["no-cache", "max-age=0, must-revalidate"] {
       for policy in [CachePolicy.returnCacheDataElseLoad, .returnCacheDataDontLoad] {
         #expect(Self.decide(directives, "no-cache", at: 1e9, policy: policy) == "use")
@@ -122,24 +122,24 @@ import TransferModel
     #expect(immutable == Self.ask + ", Cache-Control: max-age=0")
   }
 
-  @Test func whatTheClientSaysStands() {
+  @Test func `fields of the client are not replaced`() {
     let asked = Self.decide("", "x", at: 1, policy: .reloadIgnoringLocalAndRemoteCacheData)
     #expect(asked == "load Pragma: no-cache")
     #expect(
       Self.decide("", "x", at: 1, policy: .reloadRevalidatingCacheData) == Self.ask)
   }
 
-  /// RFC 9110 §13.1: the client validates what it has itself.
+  /// RFC 9110 §13.1: the client validates its own copy.
   @Test(arguments: ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range"])
-  func conditionalRequestsGoToTheNetwork(_ name: String) {
+  func `conditional requests go to the network`(_ name: String) {
     #expect(Self.decide("max-age=60", "", at: 1, others: [(name, "\"v1\"")]) == "load")
     let offline = Self.decide(
       "max-age=60", "", at: 1, policy: .returnCacheDataDontLoad, others: [(name, "\"v1\"")])
     #expect(offline == "fail")
   }
 
-  /// §4.3.1: both validators, as they came.
-  @Test func validators() {
+  /// §4.3.1: both validators, unchanged.
+  @Test func `revalidation sends both validators`() {
     let both = [("ETag", "W/\"v1\""), ("Last-Modified", "some day")]
     let request = Sample.request()
     let name = Self.name(CacheDecision(for: request, stored: [Sample.stored(both)], at: Sample.at(1)))
@@ -148,14 +148,14 @@ import TransferModel
     #expect(Self.name(CacheDecision(for: request, stored: [none], at: Sample.at(2))) == "load")
   }
 
-  /// §4: HEAD may be answered with what a GET got; it is not made conditional (§4.3.5).
-  @Test func head() {
+  /// §4: a stored GET may serve HEAD, which is not made conditional (§4.3.5).
+  @Test func `stored GET serves HEAD while fresh`() {
     #expect(Self.decide("max-age=60", "", at: 1, method: "HEAD") == "use")
     #expect(Self.decide("max-age=60", "", at: 61, method: "HEAD") == "load")
     #expect(Self.decide("max-age=60", "only-if-cached", at: 61, method: "HEAD") == "fail")
   }
 
-  @Test func anotherVariantDoesNotAnswer() {
+  @Test func `another variant is not served`() {
     let stored = Sample.stored(
       [Self.tag, ("Vary", "Accept"), ("Cache-Control", "max-age=60")], to: Sample.request([("Accept", "a")]))
     let decision = { (accept: String) in

@@ -6,9 +6,9 @@ import TransferModel
 
 @testable import HTTPCache
 
-/// A cache with a clock of its own; what it posts is done in order, as on a loop.
+/// A cache with its own clock. Posted work runs in order, as on a loop.
 final class CacheHarness: Sendable {
-  static let pool = WorkerPool(name: "test-cache", threads: 2)
+  static let pool = ThreadPool(name: "test-cache", threads: 2)
 
   let cache: ResponseCache
   let directory: String?
@@ -41,7 +41,7 @@ final class CacheHarness: Sendable {
     set { clock.now = newValue }
   }
 
-  /// A name in memory, if there is such a place: the walks sync thousands of files.
+  /// Returns a path in memory if possible, because the random walks sync thousands of files.
   static func directory() -> String { TemporaryDirectory.make("ferry-cache", inMemory: true) + "/cache" }
 
   static func remove(_ directory: String) { try? FileManager.default.removeItem(atPath: directory) }
@@ -50,7 +50,7 @@ final class CacheHarness: Sendable {
     ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted()
   }
 
-  /// Everything that was asked for is done.
+  /// Returns when all requested work is done.
   func flush() async { await withCheckedContinuation { done in cache.flush { done.resume() } } }
 
   @discardableResult func store(

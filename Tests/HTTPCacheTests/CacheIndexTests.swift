@@ -5,9 +5,9 @@ import TransferModel
 @testable import HTTPCache
 
 @Suite struct CacheIndexTests {
-  /// Order and sum, beside an array.
+  /// Compares order and cost with an array.
   @Test(arguments: UInt64(0)..<200)
-  func recencyListIsAListInOrder(_ seed: UInt64) {
+  func `recency list agrees with an array`(_ seed: UInt64) {
     var generator = SplitMix64(seed: seed)
     var list = RecencyList<Int>()
     var model: [(key: Int, cost: Int64)] = []
@@ -32,7 +32,7 @@ import TransferModel
     }
   }
 
-  @Test func thereAreNotMoreEntriesThanAllowed() {
+  @Test func `number of entries stays within the limit`() {
     var index = CacheIndex(memoryCapacity: 1_000_000, diskCapacity: 1_000_000, maximumCount: 3)
     let responses = (0..<5).map { CacheHarness.response("http://a/\($0)", [1]) }
     for response in responses {
@@ -42,8 +42,8 @@ import TransferModel
     #expect(index.usage.count == 3 && index.usage.diskUsed == 303)
   }
 
-  /// Uses are told to the disk once a minute, and in the order in which they must be done.
-  @Test func effects() {
+  /// Uses are written to disk once a minute. Effects are in the necessary order.
+  @Test func `uses and removals have effects in order`() {
     var index = CacheIndex(memoryCapacity: 0, diskCapacity: 1_000_000)
     let response = CacheHarness.response("http://a/", [1])
     index.insert(response, bytes: [1], metaSize: 100, goesToDisk: true, now: Sample.at(0))
@@ -55,12 +55,12 @@ import TransferModel
     index.lease(response.id)
     index.remove(url: "http://a/")
     guard case .removeMeta(response.key)? = index.takeEffects().first else {
-      Issue.record("the metadata stay")
+      Issue.record("the metadata was not removed")
       return
     }
     index.release(response.id)
     guard case .removeBody(response.id)? = index.takeEffects().first else {
-      Issue.record("the body stays")
+      Issue.record("the body was not removed")
       return
     }
   }

@@ -8,7 +8,7 @@ import TransferModel
 @testable import HTTPCache
 
 @Suite(.serialized, .blocking) struct CacheScalingTests {
-  /// What an origin says with many fields, and with long ones.
+  /// Header fields of an origin: many of them, or long ones.
   static let heads: [@Sendable (Int) -> [(String, String)]] = [
     { (0..<$0).map { ("X-\($0)", "v") } },
     { (0..<$0).map { _ in ("Cache-Control", "max-age=9") } },
@@ -28,7 +28,7 @@ import TransferModel
     { [("Content-Range", "bytes " + String(repeating: "1-", count: $0))] },
   ]
 
-  @Test(arguments: heads.indices) func decisions(_ index: Int) {
+  @Test(arguments: heads.indices) func `decisions take linear time`(_ index: Int) {
     let make = Self.heads[index]
     let ratio = Scaling.ratio(of: make) { fields in
       let (request, head) = (Sample.request(fields), Sample.head(206, fields))
@@ -43,7 +43,7 @@ import TransferModel
     #expect(ratio < Scaling.limit)
   }
 
-  @Test(arguments: ["1-2,", "-", "9", "bytes=", " "]) func ranges(_ piece: String) {
+  @Test(arguments: ["1-2,", "-", "9", "bytes=", " "]) func `ranges take linear time`(_ piece: String) {
     let ratio = Scaling.ratio(of: { "bytes=" + String(repeating: piece, count: $0) }) {
       _ = RangeRequest($0)
       _ = ByteRange(contentRange: $0)
@@ -52,8 +52,8 @@ import TransferModel
     #expect(ratio < Scaling.limit)
   }
 
-  /// An answer that depends on more than anybody sends depends on everything: each name would be looked for in each request.
-  @Test func thereIsALimitToWhatAnAnswerDependsOn() {
+  /// A response with more names in Vary than the limit depends on everything. Each name would cost a lookup for each request.
+  @Test func `response with too many names in Vary is not stored`() {
     let names = { (count: Int) in
       Sample.headers([("Vary", (0..<count).map { "x-\($0)" }.joined(separator: ","))])
     }
@@ -62,7 +62,7 @@ import TransferModel
     #expect(Vary.names(names(most + 1)) == nil)
   }
 
-  @Test func whatSaysMoreThanAnybodyMeansIsNotStored() {
+  @Test func `response with too many directives is not stored`() {
     let control = { (count: Int) in
       CacheControl(
         response: Sample.headers([("Cache-Control", "max-age=60" + String(repeating: ",x", count: count))]))

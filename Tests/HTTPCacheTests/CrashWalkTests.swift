@@ -6,14 +6,14 @@ import TransferModel
 
 @testable import HTTPCache
 
-/// The process dies between any two changes of the disk, and files are damaged besides: what is served is always
-/// what was stored, and what was removed for good stays away.
+/// The process dies between any two changes of the disk, and some files are damaged. The cache then serves only stored data, and
+/// permanently removed data do not return.
 @Suite(.serialized, .blocking) struct CrashWalkTests {
-  /// Copies of a cache's directory, made before changes.
-  private final class Camera: Sendable {
+  /// A camera that copies the cache's directory before some changes.
+  private final class FileSnapshotter: Sendable {
     struct Picture: Sendable {
       let directory: String
-      /// How many times everything had been removed for good.
+      /// The number of permanent removals of everything.
       let epoch: Int
     }
     private struct State {
@@ -43,9 +43,9 @@ import TransferModel
   }
 
   @Test(arguments: UInt64(0)..<200)
-  func whatIsServedIsWhole(_ seed: UInt64) async throws {
+  func `cache after a crash serves only whole bodies`(_ seed: UInt64) async throws {
     let directory = CacheHarness.directory()
-    let camera = Camera(directory, seed: seed)
+    let camera = FileSnapshotter(directory, seed: seed)
     defer { for path in [directory] + camera.pictures.map(\.directory) { CacheHarness.remove(path) } }
     var generator = SplitMix64(seed: seed &+ 1_000_000)
     let epochs = await Self.walk(directory, camera, &generator)
@@ -56,9 +56,9 @@ import TransferModel
     }
   }
 
-  /// Uses a cache; returns in which epoch each body was stored.
+  /// Uses a cache, and returns the epoch in which each body was stored.
   private static func walk(
-    _ directory: String, _ camera: Camera, _ generator: inout SplitMix64
+    _ directory: String, _ camera: FileSnapshotter, _ generator: inout SplitMix64
   ) async -> [String: Int] {
     let harness = CacheHarness(directory, memory: 2000, disk: 40_000, willChange: { camera.look() })
     var (epochs, epoch): ([String: Int], Int) = ([:], 0)
@@ -87,7 +87,7 @@ import TransferModel
     return epochs
   }
 
-  /// Some files are cut off, some are gone, some are half written.
+  /// Truncates some files, deletes some, and leaves some half written.
   private static func damage(_ directory: String, _ generator: inout SplitMix64) throws {
     for name in CacheHarness.names(directory) {
       let path = directory + "/" + name

@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import HTTPCache
 
-/// Random requests and responses, against RFC 9111 §4.2 and §5.2 written down once more, with plain numbers.
+/// Random requests and responses, compared with a second implementation of RFC 9111 §4.2 and §5.2 in plain numbers.
 @Suite(.serialized, .blocking) struct DecisionWalkTests {
   private struct Asked {
     var maxAge: Int64?
@@ -104,7 +104,7 @@ import TransferModel
   }
 
   @Test(arguments: UInt64(0)..<250)
-  func decisionsAreThoseOfTheReference(_ seed: UInt64) {
+  func `decisions agree with the reference`(_ seed: UInt64) {
     var generator = SplitMix64(seed: seed)
     for _ in 0..<40 {
       let (asked, given) = (Self.asked(&generator), Self.given(&generator))

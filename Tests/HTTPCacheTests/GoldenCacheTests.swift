@@ -6,12 +6,12 @@ import TransferModel
 
 @testable import HTTPCache
 
-/// What caches have on the disk is read by every later version: `Tests/Golden/cache` has an entry's metadata as they were written,
-/// and the names of files.
+/// Every later version must read the cache on disk. `Tests/Golden/cache` has the metadata of entries as they were written, and the names
+/// of files.
 @Suite struct GoldenCacheTests {
   private static let time = Timestamp(microseconds: 1_800_000_000_123_456)
 
-  /// One of each form, by what it adds to the file's name.
+  /// One response of each form, with a suffix for the file's name.
   private static var samples: [(String, CachedResponse)] {
     let headers = HTTPHeaders([
       .init(name: "Date", value: "Fri, 15 Jan 2027 08:00:00 GMT"), .init(name: "ETag", value: "\"é\""),
@@ -31,30 +31,30 @@ import TransferModel
     return [("whole", whole), ("part", part), ("part-of-unknown", open)]
   }
 
-  @Test func theyAreWrittenAndReadAsTheyWere() throws {
+  @Test func `metadata are written and read unchanged`() throws {
     for (variant, response) in Self.samples {
       let name = "cache/1.\(variant)"
-      try Golden.expect(response.json, is: name)
-      #expect(CachedResponse(json: try Golden.bytes(name)) == response, "\(variant)")
+      try GoldenFiles.expect(response.json, is: name)
+      #expect(CachedResponse(json: try GoldenFiles.bytes(name)) == response, "\(variant)")
     }
     let names = Set(Self.samples.map { "1.\($0.0)" }).union(["names"])
-    #expect(try Golden.names(in: "cache") == names)
+    #expect(try GoldenFiles.names(in: "cache") == names)
   }
 
-  @Test func anotherVersionIsLeftOut() throws {
-    let text = try Golden.text("cache/1.whole")
+  @Test func `metadata of another version are skipped`() throws {
+    let text = try GoldenFiles.text("cache/1.whole")
     for version in ["2", "0", "null", "\"1\""] {
       let other = text.replacing(#""version":1"#, with: #""version":\#(version)"#)
       #expect(other != text && CachedResponse(json: Array(other.utf8)) == nil, "\(version)")
     }
   }
 
-  /// An entry is found again by its key, and its body by its id.
-  @Test func filesKeepTheirNames() throws {
+  /// An entry is found by its key, and its body by its id.
+  @Test func `names of files stay the same`() throws {
     let disk = CacheDisk(directory: "cache")
     let lines = Self.samples.flatMap { _, response in
       [response.key, disk.metaPath(response.key), disk.bodyPath(response.id)]
     }
-    try Golden.expect(lines.joined(separator: "\n\n") + "\n", is: "cache/names")
+    try GoldenFiles.expect(lines.joined(separator: "\n\n") + "\n", is: "cache/names")
   }
 }

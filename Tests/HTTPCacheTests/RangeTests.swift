@@ -13,7 +13,7 @@ import TransferModel
     arguments: [
       ("bytes 0-0/1", 0, 0, 1), ("Bytes 5-9/*", 5, 9, nil), ("bytes 5-9/10", 5, 9, 10),
     ] as [(String, Int64, Int64, Int64?)])
-  func contentRanges(_ field: String, _ first: Int64, _ last: Int64, _ total: Int64?) {
+  func `content range round trips`(_ field: String, _ first: Int64, _ last: Int64, _ total: Int64?) {
     let range = ByteRange(contentRange: field)
     #expect(range == ByteRange(first: first, last: last, total: total))
     #expect(range?.contentRange == field.lowercased())
@@ -24,7 +24,7 @@ import TransferModel
     "bytes +5-9/10", "items 5-9/10", "bytes 5-9/x", "bytes 1-99999999999999999999/*",
     "bytes 0-9223372036854775807/*", "bytes 0-1/9223372036854775807",
   ])
-  func noContentRanges(_ field: String?) { #expect(ByteRange(contentRange: field) == nil) }
+  func `bad content range is refused`(_ field: String?) { #expect(ByteRange(contentRange: field) == nil) }
 
   @Test(
     arguments: [
@@ -35,14 +35,14 @@ import TransferModel
       ("bytes=0-", 0, .unsatisfiable), ("bytes=0-4", nil, .range(first: 0, last: 4)),
       ("bytes=0-", nil, .unknown), ("bytes=-5", nil, .unknown),
     ] as [(String, Int64?, RangeRequest.Resolution)])
-  func requests(_ field: String, _ total: Int64?, _ expected: RangeRequest.Resolution) {
+  func `range request is resolved`(_ field: String, _ total: Int64?, _ expected: RangeRequest.Resolution) {
     #expect(RangeRequest(field)?.resolve(total: total) == expected)
   }
 
   @Test(arguments: [
     "bytes=0-1,3-4", "bytes=5-4", "bytes=", "bytes=-", "items=0-4", "bytes 0-4", "bytes=a-b", "",
   ])
-  func noRequests(_ field: String) { #expect(RangeRequest(field) == nil) }
+  func `malformed range request is refused`(_ field: String) { #expect(RangeRequest(field) == nil) }
 
   private static func serve(
     _ stored: CachedResponse, _ fields: [(String, String)], method: String = "GET"
@@ -65,19 +65,19 @@ import TransferModel
       ([("Range", "bytes=0-1"), ("If-Range", "\"v2\"")], nil),
       ([("Range", "bytes=0-1"), ("If-Range", "W/\"v1\"")], nil),
     ] as [([(String, String)], String?)])
-  func wholeResponses(_ fields: [(String, String)], _ expected: String?) {
+  func `whole response serves ranges`(_ fields: [(String, String)], _ expected: String?) {
     #expect(Self.serve(Sample.stored([Self.tag, ("Content-Length", "100")]), fields) == expected)
   }
 
-  @Test func codedBodiesHaveNoRanges() {
+  @Test func `encoded body has no ranges`() {
     let stored = Sample.stored([Self.tag, ("Content-Encoding", "gzip")])
     #expect(Self.serve(stored, [("Range", "bytes=0-1")]) == nil)
     #expect(Self.serve(stored, []) == "200 0..<100 - -")
     #expect(Self.serve(Sample.stored([Self.tag], status: 203), [("Range", "bytes=0-1")]) == nil)
   }
 
-  /// RFC 9110 §14.2: Range means nothing to HEAD.
-  @Test func head() {
+  /// RFC 9110 §14.2: Range has no meaning for HEAD.
+  @Test func `HEAD ignores Range`() {
     let stored = Sample.stored([Self.tag, ("Content-Length", "100")])
     #expect(Self.serve(stored, [("Range", "bytes=0-1")], method: "HEAD") == "200 0..<0 - 100")
   }
@@ -86,7 +86,7 @@ import TransferModel
     Sample.stored([tag, fresh, ("Content-Range", range)] + others, status: 206, size: size)
   }
 
-  @Test func partsAnswerForThemselves() {
+  @Test func `partial response serves only its own range`() {
     let part = Self.part("bytes 50-59/100", size: 10)
     #expect(part.status == 200 && part.headers["Content-Length"] == "100")
     #expect(Self.serve(part, [("Range", "bytes=52-54")]) == "206 2..<5 bytes 52-54/100 3")
@@ -110,7 +110,7 @@ import TransferModel
       ("bytes 0-9/100", .reloadRevalidatingCacheData, "loadMissing Range: bytes=10-, If-Range: \"v1\""),
       ("bytes 0-9/100", .reloadIgnoringLocalCacheData, "load"),
     ] as [(String, CachePolicy, String)])
-  func whatIsMissing(_ range: String, _ policy: CachePolicy, _ expected: String) {
+  func `missing part is requested`(_ range: String, _ policy: CachePolicy, _ expected: String) {
     let decision = { (request: CacheRequest) in
       let stored = Self.part(range, size: 10)
       return CacheDecisionTests.name(CacheDecision(for: request, stored: [stored], at: Sample.at(900)))
@@ -121,7 +121,7 @@ import TransferModel
     #expect(decision(Sample.request([("Cache-Control", "only-if-cached")])) == "fail")
   }
 
-  @Test func staleRangesAreRevalidated() {
+  @Test func `stale range is revalidated`() {
     let request = Sample.request([("Range", "bytes=2-4")])
     let stored = [Self.part("bytes 0-9/100", size: 10)]
     let decide = { CacheDecisionTests.name(CacheDecision(for: request, stored: stored, at: Sample.at($0))) }
@@ -147,7 +147,7 @@ import TransferModel
       ("bytes 20-29/30", "bytes 0-19/30", 20, "+0..<20 0..<10", nil),
       ("bytes 10-19/30", "bytes 0-29/30", 30, "+0..<10 0..<10 20..<30", nil),
     ] as [(String, String, Int64, String, String?)])
-  func joined(_ held: String, _ new: String, _ size: Int64, _ pieces: String, _ part: String?) throws {
+  func partsCombine(_ held: String, _ new: String, _ size: Int64, _ pieces: String, _ part: String?) throws {
     let joined = try #require(Self.join(Self.part(held, size: 10), new, size: size))
     let text = joined.pieces.enumerated().map { index, piece in
       (piece.source == .received && index == 0 ? "+" : "") + "\(piece.bytes)"
@@ -160,14 +160,14 @@ import TransferModel
     #expect(joined.response.responseTime == Sample.at(9))
   }
 
-  @Test func aCutOffWholeIsCompleted() throws {
+  @Test func `truncated whole response is completed`() throws {
     let stored = Sample.stored([Self.tag, ("Content-Length", "30")], size: 10, isComplete: false)
     #expect(stored.part == ByteRange(first: 0, last: 9, total: 30))
     let joined = try #require(Self.join(stored, "bytes 10-29/30", size: 20))
     #expect(joined.response.isComplete && joined.response.size == 30 && joined.response.status == 200)
   }
 
-  @Test func onlyWhatBelongsTogetherIsJoined() {
+  @Test func `parts of different versions or with gaps are not joined`() {
     let stored = Self.part("bytes 0-9/30", size: 10)
     #expect(Self.join(stored, "bytes 11-19/30", size: 9) == nil)
     #expect(Self.join(stored, "bytes 10-19/31", size: 10) == nil)
@@ -180,7 +180,7 @@ import TransferModel
     #expect(Self.join(whole, "bytes 10-19/30", size: 10) == nil)
   }
 
-  @Test func datesJoinAsWell() {
+  @Test func `parts with the same strong date are joined`() {
     let date = ("Last-Modified", Sample.date(-100))
     let stored = Sample.stored([date, ("Content-Range", "bytes 0-9/30")], status: 206, size: 10)
     #expect(Self.join(stored, "bytes 10-19/30", size: 10, []) != nil)

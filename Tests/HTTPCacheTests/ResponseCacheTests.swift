@@ -7,14 +7,14 @@ import Testing
 @testable import HTTPCache
 
 @Suite struct ResponseCacheTests {
-  /// Runs with a directory that is removed afterwards.
+  /// Runs a test with a directory that is deleted afterwards.
   static func withDirectory(_ body: (String) async throws -> Void) async rethrows {
     let directory = CacheHarness.directory()
     defer { CacheHarness.remove(directory) }
     try await body(directory)
   }
 
-  @Test func whatIsStoredIsFound() async throws {
+  @Test func `stored response is found by its URL`() async throws {
     try await Self.withDirectory { directory in
       let harness = CacheHarness(directory)
       let response = try #require(await harness.store("http://a/?x", [1, 2, 3]))
@@ -29,7 +29,7 @@ import Testing
             memoryUsed: 3, memoryCapacity: 10_000, diskUsed: 3 + meta, diskCapacity: 40_000, count: 1)
       )
       #expect(CacheHarness.names(directory).count == 2)
-      // What the disk takes is what is counted.
+      // The counted size is the size on disk.
       let sizes = try CacheHarness.names(directory).map { name in
         try FileManager.default.attributesOfItem(atPath: directory + "/" + name)[.size] as? Int64 ?? 0
       }
@@ -37,11 +37,11 @@ import Testing
     }
   }
 
-  @Test func aSmallBodyIsSeenBeforeItIsOnTheDisk() async throws {
+  @Test func `small body is visible before it is on disk`() async throws {
     await Self.withDirectory { directory in
       let gate = Gate()
       let harness = CacheHarness(directory, willChange: { gate.wait() })
-      // Back on the loop: the cache is ready once it has called those who waited for that.
+      // Wait until the cache is ready.
       await harness.flush()
       let small = CacheHarness.response("http://a/", [1])
       let large = CacheHarness.response("http://b/", Pattern.bytes(600))
@@ -55,13 +55,13 @@ import Testing
     }
   }
 
-  @Test func openingFindsWhatWasThere() async throws {
+  @Test func `opening restores the stored entries`() async throws {
     try await Self.withDirectory { directory in
       let harness = CacheHarness(directory)
       let bytes = Pattern.bytes(700)
       let response = try #require(await harness.store("http://a/", bytes))
       let again = CacheHarness(directory)
-      // What is asked for before it is known what is there waits for that.
+      // The flush waits until the entries are known.
       await again.flush()
       #expect(again.cache.variants(of: "http://a/") == [response])
       #expect(again.cache.usage.diskUsed == harness.cache.usage.diskUsed)
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func whatIsAskedBeforeOpeningIsNotLost() async throws {
+  @Test func `requests before opening are carried out later`() async throws {
     try await Self.withDirectory { directory in
       let first = CacheHarness(directory)
       try #require(await first.store("http://a/", [1]) != nil)
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func filesAreLinkedNotCopied() async throws {
+  @Test func `files are linked and not copied`() async throws {
     try await Self.withDirectory { directory in
       let source = CacheHarness.directory()
       defer { CacheHarness.remove(source) }
@@ -105,14 +105,14 @@ import Testing
       #expect(await harness.store(response, .file(source)))
       let lease = try #require(harness.cache.body(of: response))
       guard case .file(let path) = lease.body else {
-        Issue.record("not a file")
+        Issue.record("the cached body is not a file")
         return
       }
       let number = { try FileManager.default.attributesOfItem(atPath: $0)[.systemFileNumber] as? UInt64 }
       #expect(try number(path) == number(source))
       CacheHarness.remove(source)
       #expect(await harness.read(response) == [1, 2, 3])
-      // A file of another size, and none at all.
+      // A file of another size, and a missing file.
       #expect(await !harness.store(CacheHarness.response("http://b/", [1]), .file(path)))
       #expect(await !harness.store(CacheHarness.response("http://b/", [1]), .file(source)))
       #expect(harness.urls() == ["http://a/"])
@@ -120,8 +120,8 @@ import Testing
     }
   }
 
-  /// The same file system is not always the same.
-  @Test func filesAreCopiedWhereTheyCannotBeLinked() async throws {
+  /// The two files may be on different file systems.
+  @Test func `file that cannot be linked is copied`() async throws {
     let source = CacheHarness.directory()
     let target = CacheHarness.directory()
     defer {
@@ -136,14 +136,14 @@ import Testing
     #expect(CacheFile.read(target, size: 599_999) == nil)
   }
 
-  @Test func aLeaseKeepsTheFile() async throws {
+  @Test func `lease keeps the file of a deleted response`() async throws {
     try await Self.withDirectory { directory in
       let harness = CacheHarness(directory, memory: 0)
       let response = try #require(await harness.store("http://a/", [1, 2, 3]))
       var lease = harness.cache.body(of: response)
       var other = harness.cache.body(of: response)
       guard case .file(let path) = lease?.body else {
-        Issue.record("not a file")
+        Issue.record("the cached body is not a file")
         return
       }
       await harness.store("http://a/", [4])
@@ -160,7 +160,7 @@ import Testing
     }
   }
 
-  @Test func theSameRequestsHaveOneAnswer() async throws {
+  @Test func `response replaces the one with the same key`() async throws {
     await Self.withDirectory { directory in
       let harness = CacheHarness(directory)
       let vary = [("Vary", "Accept")]
@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  @Test func aURLHasSoManyVariants() async throws {
+  @Test func `number of variants of a URL is limited`() async throws {
     let harness = CacheHarness(nil, memory: 1_000_000)
     for number in 0..<40 {
       let asked = [("Accept", String(number))]
@@ -188,7 +188,7 @@ import Testing
     #expect(harness.cache.variants(of: "http://a/").map(\.vary[0].value) == (8..<40).map { String($0) })
   }
 
-  @Test func metadataAreUpdated() async throws {
+  @Test func `metadata are updated in memory and on disk`() async throws {
     try await Self.withDirectory { directory in
       let harness = CacheHarness(directory)
       var response = try #require(await harness.store("http://a/", [1], [("Vary", "Accept")]))
@@ -209,12 +209,12 @@ import Testing
     }
   }
 
-  @Test func whatIsTooLargeIsNotStored() async throws {
+  @Test func `oversized response is not stored`() async throws {
     await Self.withDirectory { directory in
       let harness = CacheHarness(directory)
       await harness.store("http://a/", [1])
       #expect(await harness.store("http://a/", Pattern.bytes(2001)) == nil)
-      // And what was there before is no answer any more.
+      // The earlier response is no longer served either.
       #expect(harness.urls() == [])
       await harness.flush()
       #expect(CacheHarness.names(directory) == [])
@@ -224,7 +224,7 @@ import Testing
     }
   }
 
-  @Test func withoutADirectoryNoFileIsMade() async throws {
+  @Test func `cache without a directory writes no file`() async throws {
     let place = CacheHarness.directory()
     defer { CacheHarness.remove(place) }
     try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
@@ -245,14 +245,14 @@ import Testing
     await harness.removeAll()
     #expect(harness.urls() == [] && harness.cache.usage.memoryUsed == 0)
     #expect(CacheHarness.names(place) == ["source"])
-    // Nor where the disk has no capacity.
+    // The same holds for a disk without capacity.
     let none = CacheHarness(place + "/none", memory: 20_000, disk: 0)
     #expect(await none.store("http://a/", [1]) != nil)
     await none.flush()
     #expect(CacheHarness.names(place) == ["source"])
   }
 
-  @Test func whatIsForMemoryOnlyIsNotOnTheDisk() async throws {
+  @Test func `response for memory only is not on disk`() async throws {
     try await Self.withDirectory { directory in
       let harness = CacheHarness(directory, memory: 40_000)
       let old = try #require(await harness.store("http://a/", [1]))
@@ -264,7 +264,7 @@ import Testing
     }
   }
 
-  @Test func aDiskThatFailsLosesTheEntryOnly() async throws {
+  @Test func `failing disk loses only the new entry`() async throws {
     await Self.withDirectory { directory in
       let harness = CacheHarness(directory)
       await harness.store("http://a/", [1])
@@ -278,12 +278,12 @@ import Testing
     }
   }
 
-  @Test func aDiskThatIsFullKeepsNoOldAnswer() async throws {
+  @Test func `full disk keeps no outdated response`() async throws {
     await Self.withDirectory { directory in
       let harness = CacheHarness(directory)
       await harness.store("http://a/", [1])
       let response = CacheHarness.response("http://a/", [2])
-      // What stands in the way of the new metadata is what a disk without room would be.
+      // The obstacle to the new metadata simulates a full disk.
       let blocked = CacheDisk(directory: directory).metaPath(response.key) + ".new"
       try? FileManager.default.createDirectory(atPath: blocked, withIntermediateDirectories: false)
       #expect(await !harness.store(response, .bytes([2])))
@@ -297,7 +297,7 @@ import Testing
     }
   }
 
-  @Test func aBodyThatChangedIsNotGiven() async throws {
+  @Test func `changed body is not served`() async throws {
     try await Self.withDirectory { directory in
       let harness = CacheHarness(directory, memory: 0)
       let response = try #require(await harness.store("http://a/", [1, 2, 3]))
@@ -308,7 +308,7 @@ import Testing
     }
   }
 
-  @Test func foreignFilesAreLeftAlone() async throws {
+  @Test func `foreign files are not deleted`() async throws {
     try await Self.withDirectory { directory in
       try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
       for name in ["notes.txt", "x.body", "y.meta", "z.meta.new"] {

@@ -24,14 +24,14 @@ import TransferModel
       ([tag, date], [tag, ("Last-Modified", "another")], true), ([date], [tag], false),
       ([date], [tag, date], true), ([date], [("ETag", "W/\"v1\"")], false),
     ] as [([(String, String)], [(String, String)], Bool)])
-  func selection(_ stored: [(String, String)], _ new: [(String, String)], _ expected: Bool) {
+  func `validators must match`(_ stored: [(String, String)], _ new: [(String, String)], _ expected: Bool) {
     #expect(Revalidation.selects(Sample.stored(stored), Sample.headers(new)) == expected)
     let isMismatch = Self.outcome(Sample.stored(stored), 304, new) == .mismatched
     #expect(isMismatch != expected)
   }
 
-  /// The bytes of a tag that is not ASCII are not known any more.
-  @Test func aTagThatIsNotASCIIIsNotSentBack() {
+  /// The original bytes of a tag with non-ASCII characters are lost.
+  @Test func `tag that is not ASCII is not sent back`() {
     let stored = Sample.stored([("ETag", "\"\u{E9}\""), Self.date])
     #expect(stored.conditions.map(\.name) == ["If-Modified-Since"])
     #expect(stored.strongValidator == nil)
@@ -39,10 +39,10 @@ import TransferModel
       Sample.stored([Self.tag, Self.date]).conditions.map(\.name) == ["If-None-Match", "If-Modified-Since"])
   }
 
-  /// What the client asked may have been about another version.
+  /// The client's own condition may be about another version.
   @Test(
     arguments: [([], false), ([tag], true), ([("ETag", "\"v2\"")], false)] as [([(String, String)], Bool)])
-  func ownConditions(_ fields: [(String, String)], _ isConfirmed: Bool) {
+  func `condition of the client needs a named version`(_ fields: [(String, String)], _ isConfirmed: Bool) {
     let request = Sample.request([("If-None-Match", "\"v1\"")])
     let outcome = Revalidation.outcome(
       of: Sample.head(304, fields), for: Sample.stored([Self.tag]), request: request)
@@ -51,13 +51,13 @@ import TransferModel
 
   /// §4.3.3.
   @Test(arguments: [(200, 0), (206, 0), (404, 0), (410, 0), (500, 1), (503, 1), (599, 1)])
-  func otherAnswers(_ status: Int, _ failed: Int) {
+  func `other statuses fail or replace`(_ status: Int, _ failed: Int) {
     #expect(
       Self.outcome(Sample.stored([Self.tag]), status, []) == (failed == 1 ? .failed : .replaced))
   }
 
   /// §3.2.
-  @Test func fieldsAreUpdated() throws {
+  @Test func `revalidation updates the fields`() throws {
     let stored = Sample.stored([
       Self.tag, ("Cache-Control", "max-age=1"), ("Age", "50"), ("Content-Length", "100"), ("X-Old", "1"),
       ("Content-Encoding", "gzip"), ("Content-Type", "a/b"), ("Link", "a"), ("link", "b"), ("Expires", "0"),
@@ -68,7 +68,7 @@ import TransferModel
       ("Connection", "X-Hop"), ("X-Hop", "1"), ("Set-Cookie", "a=b"), ("X-New", "1"), ("X-Once", "1"),
     ]
     guard case .confirmed(let updated) = Self.outcome(stored, 304, answer) else {
-      Issue.record("not confirmed")
+      Issue.record("the stored response was not confirmed")
       return
     }
     let expected = [
@@ -79,25 +79,25 @@ import TransferModel
     #expect(updated.headers == Sample.headers(expected))
     #expect(updated.responseTime == Sample.at(9) && updated.requestTime == Sample.at(9))
     #expect(updated.id == stored.id && updated.size == stored.size)
-    // The age of the answer counts, not the old one.
+    // The new response's age counts, not the old one's.
     #expect(Freshness.currentAge(of: updated, at: Sample.at(10)) == 1)
   }
 
-  /// The body that is stored has the tag that it came with: weakly equal is not the same bytes (RFC 9110 §8.8.1).
+  /// The stored body keeps its original tag, because weak equality does not mean the same bytes (RFC 9110 §8.8.1).
   @Test(
     arguments: [
       ([("ETag", "W/\"v1\"")], [tag], "W/\"v1\""), ([tag], [("ETag", "W/\"v1\"")], "\"v1\""),
       ([date], [tag, date], nil),
     ] as [([(String, String)], [(String, String)], String?)])
-  func theTagStays(_ stored: [(String, String)], _ new: [(String, String)], _ expected: String?) {
+  func `entity tag is kept`(_ stored: [(String, String)], _ new: [(String, String)], _ expected: String?) {
     guard case .confirmed(let updated) = Self.outcome(Sample.stored(stored), 304, new) else {
-      Issue.record("not confirmed")
+      Issue.record("the stored response was not confirmed")
       return
     }
     #expect(updated.headers["ETag"] == expected)
   }
 
-  @Test func anotherVaryIsTakenFromTheRequest() throws {
+  @Test func `new Vary takes values from the request`() throws {
     let stored = Sample.stored([Self.tag, ("Vary", "Accept")])
     let head = Sample.head(304, [Self.tag, ("Vary", "Accept-Language")])
     let updated = Revalidation.updated(stored, by: head, request: Sample.request([("Accept-Language", "DE")]))
@@ -112,7 +112,7 @@ import TransferModel
       (200, [tag, ("Last-Modified", "another")], "invalidated"), (404, [], "unaffected"),
       (304, [tag], "unaffected"), (500, [], "unaffected"),
     ] as [(Int, [(String, String)], String)])
-  func head(_ status: Int, _ fields: [(String, String)], _ expected: String) {
+  func `HEAD freshens or invalidates`(_ status: Int, _ fields: [(String, String)], _ expected: String) {
     let stored = Sample.stored([Self.tag, Self.date, ("Content-Length", "100")])
     let head = Sample.head(status, fields + [("X-New", "1")], at: 9)
     let name =
@@ -125,7 +125,7 @@ import TransferModel
     #expect(Revalidation.outcome(ofHead: head, for: stored, request: Sample.request()) == .unaffected)
   }
 
-  /// What HEAD brings has to be there, too (§4.3.5).
+  /// New fields in the response to HEAD must also exist in the stored one (§4.3.5).
   @Test(
     arguments: [
       ([date], [tag], false), ([tag], [date], false), ([tag], [("Content-Length", "100")], true),
@@ -133,7 +133,7 @@ import TransferModel
       ([tag, ("Content-Encoding", "gzip")], [("Content-Length", "60"), ("Content-Encoding", "gzip")], true),
       ([tag], [("Cache-Control", "no-store")], false),
     ] as [([(String, String)], [(String, String)], Bool)])
-  func whatHeadBrings(_ stored: [(String, String)], _ fields: [(String, String)], _ isFreshened: Bool) {
+  func `HEAD must agree`(_ stored: [(String, String)], _ fields: [(String, String)], _ isFreshened: Bool) {
     let (stored, head) = (Sample.stored(stored), Sample.head(200, fields, at: 9))
     let outcome = { Revalidation.outcome(ofHead: head, for: stored, request: $0) }
     #expect((outcome(Sample.request(method: "HEAD")) == .invalidated) == !isFreshened)
@@ -182,7 +182,7 @@ import TransferModel
       ("POST", 201, [("Location", "http://a.example:81/z")], ["http://a.example/x?y=1"]),
       ("POST", 201, [("Location", "nonsense")], ["http://a.example/x?y=1"]),
     ] as [(String, Int, [(String, String)], [String])])
-  func invalidation(
+  func `unsafe method invalidates URLs of the same origin`(
     _ method: String, _ status: Int, _ fields: [(String, String)], _ expected: [String]
   ) {
     let urls = Invalidation.urls(
@@ -197,5 +197,5 @@ import TransferModel
       ("https://a.b:444/", "https://a.b:444"), ("http://a.b:/", "http://a.b:80"),
       ("http://[::1]/", "http://[::1]:80"), ("http://[::1]:8/", "http://[::1]:8"), ("/x", nil), ("a:b", nil),
     ] as [(String, String?)])
-  func origins(_ url: String, _ expected: String?) { #expect(Invalidation.origin(url) == expected) }
+  func originParses(_ url: String, _ expected: String?) { #expect(Invalidation.origin(url) == expected) }
 }

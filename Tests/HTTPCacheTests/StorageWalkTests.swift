@@ -8,7 +8,7 @@ import TransferModel
 
 @testable import HTTPCache
 
-/// Random use of a cache beside a model of it that is as plain as can be.
+/// Random use of a cache, compared with the simplest possible model.
 @Suite(.serialized, .blocking) struct StorageWalkTests {
   private static let memoryCapacity: Int64 = 14_000
   private static let diskCapacity: Int64 = 60_000
@@ -27,7 +27,7 @@ import TransferModel
         isInMemory ? response.size + (isOnDisk ? 0 : metaSize) : 0
       }
     }
-    /// The last used last; bodies came to memory in an order of their own.
+    /// The entries in order of their last use. The most recently used entry is the last.
     var entries: [Entry] = []
     var memoryOrder: [String] = []
 
@@ -122,7 +122,7 @@ import TransferModel
   }
 
   @Test(arguments: UInt64(0)..<200)
-  func theCacheDoesWhatTheModelDoes(_ seed: UInt64) async throws {
+  func `cache agrees with the model`(_ seed: UInt64) async throws {
     let directory = CacheHarness.directory()
     defer { CacheHarness.remove(directory) }
     var generator = SplitMix64(seed: seed)
@@ -186,7 +186,7 @@ import TransferModel
     try #require(harness.cache.entries(limit: 1000) == model.list, place)
     #expect(usage.memoryUsed == model.memoryUsed && usage.memoryUsed <= memoryCapacity, place)
     #expect(usage.diskUsed == model.diskUsed && usage.diskUsed <= diskCapacity, place)
-    // A body that was read goes when the pool's thread has let go of it, a moment after the reader was told.
+    // The pool's thread deletes a body that was read a moment after the reader was called back.
     var patience = 10_000
     while size(of: directory) != usage.diskUsed, patience > 0 {
       patience -= 1

@@ -12,7 +12,7 @@ import Testing
     ("[2001:db8:0:1:1:1:1:1]", "2001:db8:0:1:1:1:1:1"), ("[::]", "::"), ("[fe80::]", "fe80::"),
     ("::ffff:1.2.3.4", "::ffff:102:304"),
   ])
-  func canonical(_ text: String, _ name: String) {
+  func `hosts have a canonical form`(_ text: String, _ name: String) {
     #expect(CookieHost(text)?.name == name)
   }
 
@@ -21,11 +21,11 @@ import Testing
     "a:80",
     "*.example",
   ])
-  func noHost(_ text: String) {
+  func `invalid hosts are refused`(_ text: String) {
     #expect(CookieHost(text) == nil)
   }
 
-  /// RFC 6265bis §5.1.3, both sides canonical.
+  /// RFC 6265bis §5.1.3, with canonical names on both sides.
   @Test(arguments: [
     ("site.example", "site.example", true), ("www.site.example", "site.example", true),
     ("a.b.site.example", "site.example", true), ("site.example", "www.site.example", false),
@@ -34,7 +34,7 @@ import Testing
     ("::1", "::1", true),
     ("127.1", "1", false), ("a.0x7f", "0x7f", false), ("a.example", "", false),
   ])
-  func domainMatching(_ host: String, _ domain: String, _ expected: Bool) {
+  func `host matches its own and higher domains`(_ host: String, _ domain: String, _ expected: Bool) {
     #expect(CookieHost(host)?.domainMatches(domain) == expected, "§5.1.3 \(host) \(domain)")
   }
 
@@ -47,11 +47,11 @@ import Testing
     ("::1", nil),
     ("www.city.kawasaki.jp", "city.kawasaki.jp"), ("a.b.kawasaki.jp", "a.b.kawasaki.jp"),
   ])
-  func registrable(_ host: String, _ domain: String?) throws {
+  func `registrable domain has one label more than the suffix`(_ host: String, _ domain: String?) throws {
     #expect(try #require(CookieHost(host)).registrableDomain == domain)
   }
 
-  @Test func suffixes() {
+  @Test func `public suffixes are known`() {
     for name in ["com", "github.io", "localhost"] { #expect(PublicSuffixList.contains(name), "\(name)") }
     #expect(!PublicSuffixList.contains("example.com"))
   }
@@ -62,7 +62,7 @@ import Testing
     ("//", "/"),
     ("//x", "/"), ("*", "/"), ("x/y", "/"),
   ])
-  func defaultPaths(_ path: String, _ expected: String) {
+  func `default path is the directory of the request`(_ path: String, _ expected: String) {
     #expect(CookiePath.defaultPath(of: path) == expected, "§5.1.4 \(path)")
   }
 
@@ -71,7 +71,7 @@ import Testing
     ("/xy", "/x", false), ("/x", "/x/", false), ("/", "/x", false), ("/X", "/x", false),
     ("/%78", "/x", false),
   ])
-  func pathMatching(_ request: String, _ cookie: String, _ expected: Bool) {
+  func `path matches whole segments`(_ request: String, _ cookie: String, _ expected: Bool) {
     #expect(CookiePath.matches(request, cookie) == expected, "§5.1.4 \(request) \(cookie)")
   }
 }

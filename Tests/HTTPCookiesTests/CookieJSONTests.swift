@@ -5,7 +5,7 @@ import TransferModel
 @testable import HTTPCookies
 
 @Suite struct CookieJSONTests {
-  @Test func whatClientsSee() {
+  @Test func `cookie is written with all members`() {
     var cookie = Cookie(
       name: "a", value: "b", domain: "site.example", isHostOnly: false, path: "/p", expiresDate: later(60),
       isSecure: true,
@@ -24,7 +24,7 @@ import TransferModel
     }
   }
 
-  @Test func whatClientsGive() throws {
+  @Test func `cookie is read from minimal and full JSON`() throws {
     let plain = try read(#"{"name": "a", "value": "b", "domain": "Site.Example."}"#)
     #expect(plain.violations == [])
     #expect(
@@ -52,16 +52,16 @@ import TransferModel
     (#""domain": "127.0.0.1""#, "127.0.0.1", true, "/"), (#""domain": "[0::1]""#, "::1", true, "/"),
     (#""domain": ".127.0.0.1""#, "127.0.0.1", true, "/"), (#""domain": "localhost""#, "localhost", true, "/"),
     (#""domain": "github.io""#, "github.io", true, "/"), (#""domain": "co.uk""#, "co.uk", true, "/"),
-    // As a request to such a path leaves it.
+    // The path is not decoded, as in a request.
     (#""domain": "a.example", "path": "/a;b""#, "a.example", true, "/a;b"),
   ])
-  func places(_ members: String, _ domain: String, _ isHostOnly: Bool, _ path: String) throws {
+  func `URL sets the place`(_ members: String, _ domain: String, _ isHostOnly: Bool, _ path: String) throws {
     let (cookie, violations) = try read(#"{"name": "a", "value": "b", \#(members)}"#)
     #expect(violations == [])
     #expect(cookie.domain == domain && cookie.isHostOnly == isHostOnly && cookie.path == path, "\(cookie)")
   }
 
-  @Test func lifetimesEndAtTheLimit() throws {
+  @Test func `lifetimes are capped`() throws {
     for member in [#""maximumAge": 999999999"#, #""expiresDate": "2099-01-01T00:00:00Z""#] {
       let (cookie, violations) = try read(#"{"name": "a", "value": "b", "domain": "a.example", \#(member)}"#)
       #expect(violations == [] && cookie.expiresDate == later(34_560_000))
@@ -70,7 +70,7 @@ import TransferModel
     #expect(over.isExpired(at: start))
   }
 
-  /// Each wrong field, once and by its name.
+  /// Each wrong member is reported once, by its name.
   @Test(
     arguments: [
       (#""name": null"#, ["/name"]), (#""name": 1"#, ["/name"]), (#""value": null"#, ["/value"]),
@@ -106,7 +106,7 @@ import TransferModel
         ["/name", "/value", "/domain", "/path", "/huh"]
       ),
     ] as [(String, [String])])
-  func refuses(_ members: String, _ pointers: [String]) throws {
+  func `wrong members are reported by pointer`(_ members: String, _ pointers: [String]) throws {
     let given = [("name", #""a""#), ("value", #""b""#), ("domain", #""a.example""#)]
       .filter { !members.contains("\"\($0.0)\":") }.map { "\"\($0.0)\": \($0.1)" }.joined(separator: ", ")
     let (_, violations) = try read(

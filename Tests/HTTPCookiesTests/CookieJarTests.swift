@@ -3,16 +3,18 @@ import TransferModel
 
 @testable import HTTPCookies
 
-/// The examples of RFC 6265 and RFC 6265bis, and what Apple's storage promises.
+/// The examples of RFC 6265 and RFC 6265bis, and the behaviour of Apple's storage.
 @Suite struct CookieJarTests {
-  @Test func example_3_1_defaultScope() {
+  @Test func `cookie without Domain is sent to its host only`() {
     let jar = CookieJar.of(["SID=31d4d96e407aad42"], from: "https://www.site.example/")
     #expect(jar.sent("https://www.site.example/any") == "SID=31d4d96e407aad42")
     #expect(jar.sent("https://site.example/") == nil)
-    #expect(jar.sent("https://a.www.site.example/") == nil, "§4.1.2.3: without Domain, to the origin alone")
+    #expect(
+      jar.sent("https://a.www.site.example/") == nil,
+      "§4.1.2.3: a cookie without Domain is sent only to its origin")
   }
 
-  @Test func example_3_1_everySubdomainAndPath() {
+  @Test func `cookie with Domain is sent to all subdomains`() {
     let jar = CookieJar.of(["SID=31d4; Path=/; Domain=site.example"], from: "https://www.site.example/a/b")
     for host in ["site.example", "www.site.example", "www.corp.site.example"] {
       #expect(jar.sent("https://\(host)/") == "SID=31d4", "§4.1.2.3 \(host)")
@@ -20,7 +22,7 @@ import TransferModel
     #expect(jar.sent("https://other.example/") == nil)
   }
 
-  @Test func example_3_1_twoFieldsThenOneRemoved() {
+  @Test func `cookie is removed with the same path and domain only`() {
     var jar = CookieJar()
     let www = request("https://www.site.example/")
     _ = jar.store(
@@ -33,7 +35,7 @@ import TransferModel
       now: start)
     #expect(jar.sent("https://www.site.example/") == "SID=31d4; lang=en-US")
     let elsewhere = jar.store(["lang=; Expires=Sun, 06 Nov 1994 08:49:37 GMT"], from: www, now: start)
-    #expect(elsewhere == [], "path and domain must be those it was set with")
+    #expect(elsewhere == [], "a cookie is deleted only with its own path and domain")
     let removed = jar.store(
       ["lang=; Expires=Sun, 06 Nov 1994 08:49:37 GMT; Path=/; Domain=site.example"], from: www, now: start)
     #expect(
@@ -41,12 +43,12 @@ import TransferModel
     #expect(jar.sent("https://www.site.example/") == "SID=31d4")
   }
 
-  @Test func example_3_1_namesDifferByCase() {
+  @Test func `names differ by case`() {
     let jar = CookieJar.of(["SID=31d4", "sid=31d4"], from: "https://site.example/")
     #expect(jar.sent("https://site.example/") == "SID=31d4; sid=31d4")
   }
 
-  /// §4.1.2.3 and §5.7, steps 7 to 10: who may set cookies for what.
+  /// §4.1.2.3 and §5.7, steps 7 to 10: which host may set cookies for which domain.
   @Test(arguments: [
     ("foo.site.example", "site.example", ".site.example"),
     ("foo.site.example", ".site.example", ".site.example"),
@@ -64,12 +66,12 @@ import TransferModel
     ("[::1]", "[::1]", "::1"), ("[::1]", "0::1", "::1"), ("[::1]", "1", nil),
     ("xn--bcher-kva.com", "bücher.com", nil),
   ])
-  func domains(_ host: String, _ domain: String, _ stored: String?) {
+  func `host sets cookies for higher domains`(_ host: String, _ domain: String, _ stored: String?) {
     let cookies = CookieJar.of(["a=b; Domain=\(domain)"], from: "https://\(host)/").cookies
     #expect(cookies.map { $0.isHostOnly ? $0.domain : "." + $0.domain } == (stored.map { [$0] } ?? []))
   }
 
-  /// §5.4's own lists, at https://site.example/.
+  /// The lists of §5.4, at https://site.example/.
   @Test(arguments: [
     ("__Secure-SID=12345; Domain=site.example", false), ("__secure-SID=12345; Domain=site.example", false),
     ("__SECURE-SID=12345; Domain=site.example", false), ("__Host-SID=12345", false),
@@ -83,11 +85,11 @@ import TransferModel
     ("__secure-SID=12345; Domain=site.example; Secure", true),
     ("__SECURE-SID=12345; Domain=site.example; Secure", true), ("__Host-SID=12345; Secure; Path=/", true),
     ("__host-SID=12345; Secure; Path=/", true), ("__HOST-SID=12345; Secure; Path=/", true),
-    // Step 22: nameless cookies that would be taken for them.
+    // Step 22: nameless cookies that look like prefixed ones.
     ("__Host-x", false), ("=__Secure-x=y; Secure", false), ("__Hostess=1", true),
     ("__Host-x=1; Secure; Path=/a", false),
   ])
-  func prefixes(_ field: String, _ isKept: Bool) {
+  func `prefixed names need their attributes`(_ field: String, _ isKept: Bool) {
     #expect(
       CookieJar.of([field], from: "https://site.example/").cookies.count == (isKept ? 1 : 0), "§5.4 \(field)")
     let isPlain = isKept && !field.contains("Secure")
@@ -95,24 +97,24 @@ import TransferModel
       CookieJar.of([field], from: "http://site.example/").cookies.count == (isPlain ? 1 : 0), "§5.4 \(field)")
   }
 
-  @Test func step_2_nothing() {
+  @Test func `empty cookie is ignored`() {
     #expect(CookieJar.of(["", "=", " ; Path=/"], from: "https://a.example/").count == 0)
   }
 
-  @Test func namelessCookiesAreSentAsValues() {
+  @Test func `nameless cookies are sent as values`() {
     let jar = CookieJar.of(["alone", "=b=c; Path=/", "d="], from: "https://a.example/")
     #expect(jar.sent("https://a.example/") == "b=c; d=", "the second replaces the first")
   }
 
-  @Test func secure() {
+  @Test func `secure cookie needs https`() {
     #expect(CookieJar.of(["a=b; Secure"], from: "http://site.example/").count == 0, "§5.7 step 13")
-    #expect(CookieJar.of(["a=b; Secure"], from: "http://localhost/").count == 0, "https alone is secure")
+    #expect(CookieJar.of(["a=b; Secure"], from: "http://localhost/").count == 0, "only https is secure")
     let jar = CookieJar.of(["a=b; Secure"], from: "https://site.example/")
     #expect(jar.sent("http://site.example/") == nil)
     #expect(jar.sent("https://site.example/") == "a=b")
   }
 
-  /// §5.7 step 16, with its note's example.
+  /// §5.7 step 16, with the example in its note.
   @Test(arguments: [
     ("a=new; Path=/", true), ("a=new; Path=/foo", true), ("a=new; Path=/login", false),
     ("a=new; Path=/login/en", false),
@@ -120,17 +122,17 @@ import TransferModel
     ("a=new; Path=/login; Domain=site.example", false),
     ("a=; Path=/login; Max-Age=0", false),
   ])
-  func secureCookiesAreLeftAlone(_ field: String, _ isKept: Bool) {
+  func `insecure connection does not overlay secure cookies`(_ field: String, _ isKept: Bool) {
     var jar = CookieJar.of(["a=old; Path=/login; Secure"], from: "https://www.site.example/")
     let changes = jar.store([field], from: request("http://www.site.example/"), now: start)
     #expect(changes.isEmpty != isKept, "step 16 \(field)")
     #expect(jar.sent("https://www.site.example/login")?.contains("a=old") == true)
     let secure = jar.store([field], from: request("https://www.site.example/"), now: later(1))
-    #expect(isKept || !secure.isEmpty || field.contains("Max-Age"), "over https it may")
+    #expect(isKept || !secure.isEmpty || field.contains("Max-Age"), "over https, the cookie can be replaced")
   }
 
-  /// §5.2 and §5.7 step 18: what a request for a document of another site may set and gets. What says nothing of sites is no browser's
-  /// business to hold back: it is the accept policy's, as in URLSession.
+  /// §5.2 and §5.7 step 18: which cookies a request for another site's document may set and get. Without SameSite, the accept policy
+  /// decides, as in URLSession.
   @Test(arguments: [
     ("https://www.site.example", nil, "none strict lax plain"),
     ("https://www.site.example", "https://site.example", "none strict lax plain"),
@@ -139,7 +141,7 @@ import TransferModel
     ("https://www.site.example", "https://example", "none plain"),
     ("https://www.site.example", "https://..", "none plain"),
   ])
-  func sameSite(_ url: String, _ document: String?, _ expected: String) {
+  func `SameSite limits cross site cookies`(_ url: String, _ document: String?, _ expected: String) {
     let fields = ["none=; SameSite=None; Secure", "strict=; SameSite=Strict", "lax=; SameSite=Lax", "plain="]
     let names = expected.split(separator: " ").map(String.init)
     #expect(CookieJar.of(fields, from: url, document: document).cookies.map(\.name) == names, "step 18")
@@ -147,7 +149,7 @@ import TransferModel
     #expect(sent == names.map { $0 + "=" }.joined(separator: "; "), "§5.8.3 step 3")
   }
 
-  @Test func sameSiteOfAddressesAndLabels() {
+  @Test func `site of an address or a single label is the host`() {
     for host in ["127.0.0.1", "localhost", "[::1]", "github.io"] {
       #expect(request("http://\(host)/", from: "http://\(host)/").isSameSite, "\(host)")
     }
@@ -156,7 +158,7 @@ import TransferModel
     #expect(!request("http://alice.github.io/", from: "http://github.io/").isSameSite)
   }
 
-  @Test func step_19_noneMustBeSecure() {
+  @Test func `SameSite None needs Secure`() {
     #expect(CookieJar.of(["a=b; SameSite=None"], from: "https://site.example/").count == 0)
   }
 
@@ -168,7 +170,7 @@ import TransferModel
       (.onlyFromMainDocumentDomain, "http://a.b.site.example", true),
       (.onlyFromMainDocumentDomain, "https://other.example", false),
     ] as [(CookieAcceptPolicy, String?, Bool)])
-  func policies(_ policy: CookieAcceptPolicy, _ document: String?, _ isKept: Bool) {
+  func `policy limits third parties`(_ policy: CookieAcceptPolicy, _ document: String?, _ isKept: Bool) {
     var jar = CookieJar()
     let context = request("https://www.site.example/", from: document, policy: policy)
     _ = jar.store(["a=b; SameSite=None; Secure"], from: context, now: start)
@@ -176,7 +178,7 @@ import TransferModel
   }
 
   /// §5.8.3 step 4.
-  @Test func order() {
+  @Test func `cookies are sent by path length and age`() {
     var jar = CookieJar()
     let context = request("https://site.example/a/b/c")
     _ = jar.store(["short=; Path=/", "first=; Path=/a"], from: context, now: start)
@@ -186,7 +188,7 @@ import TransferModel
     #expect(jar.cookies.first { $0.name == "first" }?.created == start, "step 23.3")
   }
 
-  @Test func changes() throws {
+  @Test func `changes report stored and removed cookies`() throws {
     var jar = CookieJar()
     let context = request("https://site.example/x/y")
     let first = jar.store(["a=1"], from: context, now: start)
@@ -194,18 +196,18 @@ import TransferModel
       name: "a", value: "1", domain: "site.example", isHostOnly: true, path: "/x", created: start,
       lastAccess: start)
     #expect(first == [.stored(cookie)])
-    #expect(jar.store(["a=1"], from: context, now: later(1)) == [], "said again")
+    #expect(jar.store(["a=1"], from: context, now: later(1)) == [], "an unchanged cookie causes no change")
     #expect(jar.header(for: context, now: later(2)) == "a=1")
     #expect(jar.cookies.first?.lastAccess == later(2))
     #expect(jar.store(["a=2; Max-Age=5"], from: context, now: later(3)).count == 1)
-    #expect(jar.header(for: context, now: later(8)) == nil, "it has expired")
+    #expect(jar.header(for: context, now: later(8)) == nil, "the cookie has expired")
     let anew = jar.store(["b=1; Max-Age=1"], from: context, now: later(8))
     #expect(anew.first == .removed(cookie.key) && anew.count == 2)
     #expect(jar.removeExpired(now: later(9)).map(\.name) == ["b"])
     #expect(jar.count == 0)
   }
 
-  @Test func clientsListSetAndRemove() throws {
+  @Test func `clients list, set and remove cookies`() throws {
     var jar = CookieJar.of(["a=1", "b=2; Domain=site.example; Path=/p"], from: "https://www.site.example/")
     _ = jar.store(["c=3"], from: request("https://other.example/"), now: start)
     func names(_ domain: String?, path: String? = nil, name: String? = nil) -> String {
@@ -235,24 +237,24 @@ import TransferModel
     #expect(jar.cookies.isEmpty && jar.count == 0)
   }
 
-  @Test func octetsAreCompared() {
+  @Test func `names are compared by octets`() {
     let jar = CookieJar.of(["\u{E9}=1", "e\u{301}=2"], from: "https://site.example/")
     #expect(jar.count == 2)
   }
 
-  /// §5.7's order of removal within a site.
-  @Test func aSiteHasItsLimit() {
+  /// The order of removal within a site in §5.7.
+  @Test func `site has a limit of cookies`() {
     var jar = CookieJar()
     let context = request("https://site.example/")
     _ = jar.store((0..<180).map { "n\($0)=; \($0 < 5 ? "Secure" : "")" }, from: context, now: start)
     #expect(jar.count == 180)
     let changes = jar.store(["new="], from: context, now: later(1))
     #expect(changes.count == 2 && jar.count == 180)
-    #expect(!jar.cookies.contains { $0.name == "n5" }, "the oldest that is not secure")
+    #expect(!jar.cookies.contains { $0.name == "n5" }, "the oldest cookie without Secure is evicted")
   }
 
-  /// Whoever has more than its share gives first; then it is the one that was not used for longest.
-  @Test func allHaveTheirLimit() {
+  /// Sites with more than their fair share lose cookies first, then the least recently used cookie goes.
+  @Test func `jar has a limit of cookies`() {
     var capacity = CookieJar.Capacity()
     (capacity.perSite, capacity.total, capacity.fairShare) = (10, 12, 5)
     var jar = CookieJar(capacity: capacity)
@@ -268,8 +270,8 @@ import TransferModel
     #expect(jar.cookies.filter { $0.domain == "b.example" }.map(\.name) == ["n8", "n9"])
   }
 
-  /// A request looks at its own site's cookies, however many sites there are.
-  @Test func otherSitesAreNotLookedAt() throws {
+  /// The work for a request does not depend on the number of sites.
+  @Test func `request reads cookies of its own site only`() throws {
     var jar = CookieJar()
     for index in 0..<1000 {
       _ = jar.store(

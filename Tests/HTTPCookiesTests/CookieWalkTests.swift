@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import HTTPCookies
 
-/// Random walks through a jar, beside the rules as they are written.
+/// Random walks through a jar, compared with a literal implementation of the rules.
 @Suite(.serialized, .blocking) struct CookieWalkTests {
   private static let hosts = [
     "example.com", "www.example.com", "a.www.example.com", "other.com", "com", "shop.co.uk", "www.shop.co.uk",
@@ -17,13 +17,13 @@ import TransferModel
   private static let paths = ["/", "/a", "/a/", "/a/b", "/ab", "/a/b/c", "/b"]
 
   @Test(arguments: 0..<240)
-  func agrees(_ seed: UInt64) {
+  func `jar agrees with the reference`(_ seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var capacity = CookieJar.Capacity()
     if seed % 2 == 0 { (capacity.perSite, capacity.total, capacity.fairShare) = (6, 14, 3) }
     var (jar, reference) = (CookieJar(capacity: capacity), ReferenceJar(capacity: capacity))
     var (mirror, now) = ([CookieKey: Cookie](), start)
-    // Half of the walks stay in few places, where cookies meet.
+    // Half of the walks use few hosts, so that cookies collide.
     let hosts = seed % 4 < 2 ? Self.hosts : Array(Self.hosts.shuffled(using: &random).prefix(4))
     for step in 0..<100 {
       if Int.random(in: 0..<3, using: &random) > 0 {
@@ -94,7 +94,7 @@ import TransferModel
     return attributes
   }
 
-  /// The field that says so, its attributes in any order.
+  /// Returns the field with these attributes, in any order.
   private static func field(_ attributes: ReferenceJar.Attributes, using random: inout SplitMix64) -> String {
     var parts: [String] = []
     if let age = attributes.maximumAge { parts.append("Max-Age=\(age)") }

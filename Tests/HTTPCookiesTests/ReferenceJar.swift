@@ -2,14 +2,14 @@ import TransferModel
 
 @testable import HTTPCookies
 
-/// RFC 6265bis §5.7 and §5.8 as they are written: one list, every rule a line, no index. It is told attributes, not
-/// fields, and knows its own public suffixes, so that it shares nothing with what it is compared with.
+/// A literal implementation of RFC 6265bis §5.7 and §5.8: one list, without an index. It receives attributes instead of fields and has
+/// its own public suffixes, so that it shares no code with the tested jar.
 struct ReferenceJar {
   struct Attributes {
     var name: String
     var value: String
     var maximumAge: Int64?
-    /// Seconds after `start`, of `Expires`.
+    /// The time of `Expires` in seconds after `start`.
     var expires: Int64?
     var domain: String?
     var path: String?
@@ -37,7 +37,7 @@ struct ReferenceJar {
 
   init(capacity: CookieJar.Capacity) { self.capacity = capacity }
 
-  /// The public suffix and one label more.
+  /// Returns the public suffix with one more label.
   static func site(_ host: String) -> String {
     if addresses.contains(host) || suffixes.contains(host) { return host }
     let labels = host.split(separator: ".").map(String.init)
@@ -66,7 +66,7 @@ struct ReferenceJar {
   }
 
   mutating func receive(_ attributes: Attributes, _ request: Request, now: Timestamp) {
-    // An expired cookie must not exist when anything is decided.
+    // Expired cookies must be removed before each decision.
     list.removeAll {
       ($0.cookie.expiresDate.map { $0 <= now } ?? false)
         && Self.site($0.cookie.domain) == Self.site(request.host)
@@ -87,7 +87,7 @@ struct ReferenceJar {
       domain = ""
     }
     if !domain.isEmpty, !domainMatches(request.host, domain) { return }
-    // An address has no subdomains: decided so, beyond the letter.
+    // An address has no subdomains. This goes beyond the text of the RFC.
     if Self.addresses.contains(domain) { domain = "" }
     let isHostOnly = domain.isEmpty
     if isHostOnly { domain = request.host }
@@ -148,7 +148,7 @@ struct ReferenceJar {
     }
   }
 
-  /// One answer has been read.
+  /// Evicts cookies after a response was read.
   mutating func removeSurplus(now: Timestamp) {
     func isExpired(_ stored: Stored) -> Bool { stored.cookie.expiresDate.map { $0 <= now } ?? false }
     while list.count > capacity.total {

@@ -12,7 +12,7 @@ import TransferModel
     "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
     "sun, 06 nov 1994 08:49:37 gmt", " Sun, 06 Nov 1994 08:49:37 GMT ",
   ])
-  func formats(_ text: String) { #expect(HTTPDate.parse(text, now: Self.now) == Self.example) }
+  func `formats are parsed`(_ text: String) { #expect(HTTPDate.parse(text, now: Self.now) == Self.example) }
 
   @Test(arguments: [
     "", "0", "-1", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC",
@@ -25,15 +25,15 @@ import TransferModel
     "Sun, 06 Nov 1994 08:49:37 GMX", "Sun, 06-Nov-1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:3é GMT",
     "Sun Nov 6 08:49:37 1994", "Sun Nov  06 08:49:37 1994", "Sun Nov  6  08:49:37 1994",
   ])
-  func noDates(_ text: String) { #expect(HTTPDate.parse(text, now: Self.now) == nil) }
+  func `other formats are refused`(_ text: String) { #expect(HTTPDate.parse(text, now: Self.now) == nil) }
 
   @Test(arguments: [("26", 2026), ("76", 2076), ("77", 1977), ("99", 1999), ("00", 2000)])
-  func centuries(_ digits: String, _ year: Int) {
+  func `century of a year with two digits`(_ digits: String, _ year: Int) {
     let parsed = HTTPDate.parse("Friday, 01-Jan-\(digits) 00:00:00 GMT", now: Self.now)
     #expect(parsed == Timestamp("\(year)-01-01T00:00:00Z"))
   }
 
-  @Test func whatIsWrittenIsRead() {
+  @Test func `written date is parsed`() {
     #expect(HTTPDate.text(Self.example) == "Sun, 06 Nov 1994 08:49:37 GMT")
     var generator = SplitMix64(seed: 7)
     for _ in 0..<2000 {

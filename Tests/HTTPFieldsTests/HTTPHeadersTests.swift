@@ -8,7 +8,7 @@ import Testing
     .init(name: "Accept", value: "a"), .init(name: "X-One", value: "1"), .init(name: "accept", value: "b"),
   ])
 
-  @Test func namesCompareWithoutCase() {
+  @Test func `names are compared without case`() {
     #expect(headers["ACCEPT"] == "a, b")
     #expect(headers["x-one"] == "1")
     #expect(headers["x-two"] == nil)
@@ -24,17 +24,17 @@ import Testing
     ("", "", true),
     ("X-Y", "x-y", true), ("X-Y", "x_y", false),
   ])
-  func onlyLettersOfASCIIHaveCase(_ left: String, _ right: String, _ expected: Bool) {
+  func `only ASCII letters have case`(_ left: String, _ right: String, _ expected: Bool) {
     #expect(HTTPHeaders.equal(left, right) == expected)
   }
 
-  @Test func defaultsYieldToWhatIsThere() {
+  @Test func `defaults do not replace existing fields`() {
     let merged = headers.merging(
       defaults: HTTPHeaders([.init(name: "ACCEPT", value: "z"), .init(name: "X-Two", value: "2")]))
     #expect(merged.fields == headers.fields + [.init(name: "X-Two", value: "2")])
   }
 
-  @Test func jsonJoinsRepeatedFields() throws {
+  @Test func `JSON joins repeated fields`() throws {
     #expect(String(decoding: headers.json, as: UTF8.self) == #"{"Accept":"a, b","X-One":"1"}"#)
     let read = HTTPHeaders(json: try JSONParser.parse(headers.json))
     #expect(read["accept"] == "a, b")
@@ -43,8 +43,8 @@ import Testing
     #expect(HTTPHeaders(json: .string("x")).isEmpty)
   }
 
-  /// More names than are compared with each other one by one.
-  @Test func fieldsOfManyNamesAreJoinedInOrder() {
+  /// More names than are compared pairwise.
+  @Test func `many fields are joined in order`() {
     let names = (0..<30).map { "X-\($0)" }
     let fields = ["a", "", "c"].flatMap { value in
       names.enumerated().map { index, name in
@@ -63,7 +63,7 @@ import Testing
     ("Age", true), ("aGE", true), ("User-Agent", true), ("user-agent", true), ("Agf", false), ("", false),
     ("User_Agent", false), ("Agé", false), (String(repeating: "a", count: 1000), false),
   ])
-  func knownNamesAreFoundWithoutCase(_ name: String, _ expected: Bool) {
+  func `known names are found without case`(_ name: String, _ expected: Bool) {
     #expect(CaselessNames(["Age", "ETag", "User-Agent"]).contains(name) == expected)
     #expect(!CaselessNames([]).contains(name))
   }
@@ -73,7 +73,7 @@ import Testing
     ("a\n", false),
     ("a/b", false), ("é", false), ("a\0", false), ("(", false), ("\"", false),
   ])
-  func namesAreTokens(_ name: String, _ expected: Bool) {
+  func `names are tokens`(_ name: String, _ expected: Bool) {
     #expect(HTTPHeaders.isValid(name: name) == expected)
   }
 
@@ -82,7 +82,7 @@ import Testing
     ("a\0", false),
     ("\u{7F}", false), ("\u{1F}", false), ("~", true),
   ])
-  func valuesHoldNoControlCharacters(_ value: String, _ expected: Bool) {
+  func `values have no control characters`(_ value: String, _ expected: Bool) {
     #expect(HTTPHeaders.isValid(value: value) == expected)
   }
 
@@ -103,7 +103,7 @@ import Testing
       (#"{"Upgrade":"x","trailer":"x"}"#, ["/h/Upgrade", "/h/trailer"]), (#"{"a/b":"1"}"#, ["/h/a~1b"]),
       (#"{"~a":1}"#, ["/h/~0a"]),
     ] as [(String, [String])])
-  func validationNamesTheField(_ json: String, _ expected: [String]) throws {
+  func `violation names the field`(_ json: String, _ expected: [String]) throws {
     #expect(try violations(json) == expected)
   }
 }

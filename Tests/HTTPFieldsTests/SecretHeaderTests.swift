@@ -11,19 +11,19 @@ import Testing
     ("X-Amz-Security-Token", true), ("Set-Cookie", false), ("X-Custom", false), ("Accept", false),
     ("", false),
   ])
-  func someAreKnown(_ name: String, _ isSecret: Bool) {
+  func `known and additional names are secret`(_ name: String, _ isSecret: Bool) {
     #expect(HTTPHeaders.isSecret(name: name) == isSecret)
     #expect(HTTPHeaders.isSecret(name: name, and: ["x-custom"]) == (isSecret || name == "X-Custom"))
   }
 
-  @Test func theirValuesAreNotShown() {
+  @Test func `secret values are redacted`() {
     let fields = headers(["Cookie": "a", "X": "b", "COOKIE": "c", "X-Custom": "d"])
     #expect(fields.redacted() == headers(["Cookie": "(redacted)", "X": "b", "X-Custom": "d"]))
     #expect(fields.redacted(and: ["x-CUSTOM"])["X-Custom"] == "(redacted)")
     #expect(headers(["X": "b"]).redacted(and: ["Y"]) == headers(["X": "b"]))
   }
 
-  @Test func marksStandForWhatIsKnown() {
+  @Test func `redacted values are restored from known ones`() {
     let known = headers(["Cookie": "a", "X-Custom": "d"])
     var given = headers([
       "X": "(redacted)", "cookie": "(redacted)", "X-API-Key": "(redacted)", "X-Custom": "(redacted)",

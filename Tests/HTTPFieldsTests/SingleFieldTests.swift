@@ -11,7 +11,7 @@ import Testing
     ("ETag", ["\"a\"", "\"b\""], "\"a\""),
     ("Retry-After", ["5", "7"], "5"), ("Content-Disposition", ["attachment", "inline"], "attachment"),
     ("Vary", ["Accept", "Cookie"], "Accept, Cookie"), ("X-Other", ["a", "b"], "a, b"),
-  ]) func fieldThatIsNoListIsNotJoined(_ name: String, _ values: [String], _ expected: String) {
+  ]) func `single field is not joined`(_ name: String, _ values: [String], _ expected: String) {
     let headers = Self.headers(name, values)
     #expect(headers[name] == expected && headers.single(name) == values[0])
     #expect(headers.joined == Self.headers(name, [expected]))
@@ -19,7 +19,7 @@ import Testing
     #expect(many.joined.fields.first?.value == expected && many.joined.fields.count == 21)
   }
 
-  @Test func differentValuesAreAmbiguous() {
+  @Test func `different values are ambiguous`() {
     #expect(Self.headers("ETag", ["\"a\"", "\"a\""]).unambiguous("ETag") == "\"a\"")
     #expect(Self.headers("ETag", ["\"a\"", "\"b\""]).unambiguous("ETag") == nil)
     #expect(HTTPHeaders().unambiguous("ETag") == nil && HTTPHeaders().single("ETag") == nil)
@@ -31,14 +31,14 @@ import Testing
       (["+5"], nil),
       (["-5"], nil), ([""], nil), ([], nil), (["99999999999999999999"], nil), (["05"], 5),
     ] as [([String], Int64?)])
-  func contentLengths(_ values: [String], _ expected: Int64?) {
+  func `content length is digits without contradiction`(_ values: [String], _ expected: Int64?) {
     #expect(Self.headers("Content-Length", values).contentLength == expected)
   }
 
   /// RFC 9112 §6.3.
   @Test(
     arguments: [("chunked", nil), ("gzip, chunked", nil), ("identity", 5), ("", 5)] as [(String, Int64?)])
-  func transferCodingOverridesTheLength(_ coding: String, _ expected: Int64?) {
+  func `transfer coding overrides the length`(_ coding: String, _ expected: Int64?) {
     var headers = Self.headers("Content-Length", ["5"])
     if !coding.isEmpty { headers.append("Transfer-Encoding", coding) }
     #expect(headers.contentLength == expected)
@@ -52,7 +52,7 @@ import Testing
       (["none , identity, "], []),
       ([""], []), ([], []), (["rot13"], ["rot13"]),
     ] as [([String], [String])])
-  func contentCodings(_ values: [String], _ expected: [String]) {
+  func `content codings are listed in order`(_ values: [String], _ expected: [String]) {
     #expect(Self.headers("content-encoding", values).contentCodings == expected)
   }
 
@@ -69,7 +69,7 @@ import Testing
       (["text/html; a=\"b, c\""], "text/html; a=\"b, c\""), (["nonsense, rubbish"], "nonsense, rubbish"),
       (["nonsense", "rubbish"], "nonsense"), (["text/html", ""], "text/html"), ([], nil),
     ] as [([String], String?)])
-  func contentTypes(_ values: [String], _ expected: String?) {
+  func `content type is the last valid one`(_ values: [String], _ expected: String?) {
     let headers = Self.headers("Content-Type", values)
     #expect(headers.contentType == expected)
     let shown = values.count == 1 ? values : expected.map { [$0] } ?? []
@@ -80,7 +80,7 @@ import Testing
     ("Content-Type", true), ("content-md5", true), ("Digest", true), ("repr-digest", true),
     ("Last-Modified", true),
     ("Content", false), ("Content-", false), ("X-Content-Type", false), ("ETag", false), ("Accept", false),
-  ]) func fieldsThatDescribeContent(_ name: String, _ expected: Bool) {
+  ]) func `content fields are known`(_ name: String, _ expected: Bool) {
     #expect(FieldName.describesContent(name) == expected)
   }
 }

@@ -9,16 +9,16 @@ import Testing
   private static let host = "Host: 127.0.0.1\r\n"
   private static let refusal = Array("not wanted".utf8)
 
-  /// Reads a little, and answers.
+  /// Reads a little, and replies.
   private static let impatient: HTTPHandler = { request in
     _ = try? await request.body.next()
     return ServerResponse(status: .conflict, body: .bytes(refusal))
   }
 
-  /// A client that is silent until it is answered: there are bytes that libmicrohttpd waits for.
+  /// The client sends nothing until the reply arrives, while libmicrohttpd waits for more bytes.
   @Test(arguments: ["Content-Length: 100", "Content-Length: 10000000", "Transfer-Encoding: chunked"])
-  func aClientThatStopsIsAnswered(_ framing: String) async throws {
-    try await ServerPlace.withServer(Self.impatient) { port in
+  func `client that stops in its body receives the reply`(_ framing: String) async throws {
+    try await ServerHarness.withServer(Self.impatient) { port in
       for expectation in ["", "Expect: 100-continue\r\n"] {
         let client = try HTTPClient(port: port)
         client.socket.setTimeout(seconds: 60)
@@ -31,10 +31,10 @@ import Testing
     }
   }
 
-  /// A client that writes all before it reads.
+  /// The client sends everything before it reads.
   @Test(arguments: [300_000, 10_000_000, 80_000_000], [true, false])
-  func aClientThatGoesOnIsAnswered(_ size: Int, _ isChunked: Bool) async throws {
-    try await ServerPlace.withServer(Self.impatient) { port in
+  func `client that sends its whole body receives the reply`(_ size: Int, _ isChunked: Bool) async throws {
+    try await ServerHarness.withServer(Self.impatient) { port in
       for expectation in ["", "Expect: 100-continue\r\n"] {
         let client = try HTTPClient(port: port)
         let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(size)"
@@ -52,9 +52,9 @@ import Testing
     }
   }
 
-  /// What is left of a small body is waited for: its connection can be used again.
-  @Test func aSmallRestCostsNoConnection() async throws {
-    try await ServerPlace.withServer(Self.impatient) { port in
+  /// The rest of a small body is received, so that the connection can be used again.
+  @Test func `connection survives a small rest of a body`() async throws {
+    try await ServerHarness.withServer(Self.impatient) { port in
       let client = try HTTPClient(port: port)
       for _ in 0..<3 {
         try client.socket.write("POST / HTTP/1.1\r\n\(Self.host)Content-Length: 10\r\n\r\nhello")
@@ -65,8 +65,8 @@ import Testing
     }
   }
 
-  /// Whoever reads a body can be told that nobody wants it, while it waits for more.
-  @Test func readingCanBeStopped() async throws {
+  /// Another caller stops a read that waits for more bytes.
+  @Test func `reading can be stopped`() async throws {
     let bodies = Mutex<[RequestBody]>([])
     let handler: HTTPHandler = { request in
       _ = try? await request.body.next()
@@ -74,7 +74,7 @@ import Testing
       while let more = try? await request.body.next(), !more.isEmpty {}
       return ServerResponse(status: .conflict)
     }
-    try await ServerPlace.withServer(handler) { port in
+    try await ServerHarness.withServer(handler) { port in
       let client = try HTTPClient(port: port)
       client.socket.setTimeout(seconds: 60)
       try client.socket.write("POST / HTTP/1.1\r\n\(Self.host)Content-Length: 1000000\r\n\r\nhello")
@@ -88,16 +88,16 @@ import Testing
     }
   }
 
-  /// A handler may grant more silence than the server does.
-  @Test func silenceCanBeAllowed() async throws {
+  /// A handler may allow a longer silence than the server does.
+  @Test func `handler allows a longer silence`() async throws {
     var limits = HTTPServer.Limits()
     limits.idleSeconds = 1
     limits.bodyTimeouts = BodyTimeouts(silence: .seconds(1), bytesInPeriod: 1000, period: .seconds(1))
     let handler: HTTPHandler = { request in
       request.body.allowSilence(seconds: 60)
-      return await ServerPlace.echo(request)
+      return await ServerHarness.echo(request)
     }
-    try await ServerPlace.withServer(limits: limits, handler) { port in
+    try await ServerHarness.withServer(limits: limits, handler) { port in
       let client = try HTTPClient(port: port)
       try client.socket.write("POST / HTTP/1.1\r\n\(Self.host)Content-Length: 10\r\n\r\nhello")
       #expect(!client.socket.hasBytes(within: 4000))

@@ -2,7 +2,7 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// What is not HTTP/1.1, or may be read in two ways, is refused, and nothing behind it is read (RFC 9112 §11.2).
+/// Requests that are not HTTP/1.1, or are ambiguous. They are refused, and the bytes after them are not read (RFC 9112 §11.2).
 @Suite(.serialized, .blocking) struct FramingTests {
   private static let start = "POST /first HTTP/1.1\r\nHost: 127.0.0.1\r\n"
   private static let second = "GET /second HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
@@ -51,18 +51,18 @@ import Testing
     "POST /first HTTP/1.1\r\n\r\n",
     start + "Host: 127.0.0.2\r\n\r\n",
   ])
-  func isRefusedAndNothingBehindItIsRead(_ request: String) async throws {
-    try await ServerPlace.withServer(ServerPlace.echo) { port in
+  func `invalid request ends the connection`(_ request: String) async throws {
+    try await ServerHarness.withServer(ServerHarness.echo) { port in
       let socket = try Socket(connectingTo: port)
       try socket.write(request + Self.second)
-      let replies = try ServerPlace.everything(socket)
+      let replies = try ServerHarness.everything(socket)
       #expect(replies.hasPrefix("HTTP/1.1 400 "))
       #expect(!replies.contains("/first") && !replies.contains("/second"))
       #expect(replies.lowercased().contains("\r\nconnection: close\r\n"))
     }
   }
 
-  /// The same connection goes on.
+  /// The connection stays usable.
   @Test(arguments: [
     start + "\r\n", "POST /first HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
     start + "X-A: \t a \t b\r\nX-B:b\r\nX-C: \u{e4}\u{fc}\r\nX-D:\r\n\r\n",
@@ -72,8 +72,8 @@ import Testing
     "POST http://127.0.0.1/first HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
     "POST /first?a&&b=&=c?d%20+ HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: a=b; c\r\n\r\n",
   ])
-  func whatIsHTTPIsTaken(_ request: String) async throws {
-    try await ServerPlace.withServer(ServerPlace.echo) { port in
+  func `valid request is accepted`(_ request: String) async throws {
+    try await ServerHarness.withServer(ServerHarness.echo) { port in
       let client = try HTTPClient(port: port)
       try client.socket.write(request + Self.second)
       #expect(try client.readReply().text.hasPrefix("POST /first "))
@@ -81,15 +81,15 @@ import Testing
     }
   }
 
-  /// libmicrohttpd 1.0.1 takes the LF behind a chunk's extension for the chunk's first byte, and what follows for malformed. Whatever
-  /// version it is, no body may be taken for another one.
+  /// libmicrohttpd 1.0.1 takes the LF after a chunk's extension for the chunk's first byte, and refuses the following bytes as malformed.
+  /// No version may change the body.
   @Test(arguments: [
     "5;a=\"b\"\r\nhello\r\n0\r\n\r\n", "5;a\r\nhello\r\n0\r\nX-T: 1\r\n\r\n", "5\r\nhello\r\n0;a\r\n\r\n",
     "1;a\r\nh\r\n4;b=c\r\nello\r\n0\r\n\r\n", "5;a\r\nhell\r\r\n0\r\n\r\n", "5;a\r\nhell\n\r\n0\r\n\r\n",
     "6;a\r\nhell\r\n\r\n0\r\n\r\n",
   ])
-  func aChunkWithAnExtensionIsTakenAsItIsOrRefused(_ body: String) async throws {
-    try await ServerPlace.withServer(ServerPlace.echo) { port in
+  func `chunk with an extension is read correctly or refused`(_ body: String) async throws {
+    try await ServerHarness.withServer(ServerHarness.echo) { port in
       let client = try HTTPClient(port: port)
       try client.socket.write(Self.start + "Transfer-Encoding: chunked\r\n\r\n" + body + Self.second)
       let reply = try client.readReply()
@@ -98,14 +98,14 @@ import Testing
         #expect(try client.readReply().text.hasPrefix("GET /second "))
       } else {
         #expect(reply.status == 400)
-        #expect(try ServerPlace.everything(client.socket).isEmpty)
+        #expect(try ServerHarness.everything(client.socket).isEmpty)
       }
     }
   }
 
-  /// In pieces of any size, and on a connection that has been used.
-  @Test(arguments: [1, 2, 3, 7]) func theHeadMayComeInPieces(_ size: Int) async throws {
-    try await ServerPlace.withServer(ServerPlace.echo) { port in
+  /// The pieces have any size. The connection may have been used before.
+  @Test(arguments: [1, 2, 3, 7]) func `head may arrive in pieces`(_ size: Int) async throws {
+    try await ServerHarness.withServer(ServerHarness.echo) { port in
       let client = try HTTPClient(port: port)
       for (request, status) in [(Self.second, 200), (Self.second, 200), (Self.start + "X-A: a\n\r\n", 400)] {
         let bytes = Array(request.utf8)

@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 
 @Suite(.serialized, .blocking) struct HTTPServerTests {
-  @Test func keepsTheConnectionForManyRequests() async throws {
-    try await ServerPlace.withServer(ServerPlace.echo) { port in
+  @Test func `connection serves many requests`() async throws {
+    try await ServerHarness.withServer(ServerHarness.echo) { port in
       let client = try HTTPClient(port: port)
       for number in 0..<50 {
         let reply = try client.send("GET", "/a%20b/\(number)?q=%41")
@@ -20,16 +20,16 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 100, 70_000, 3_000_000])
-  func takesBodiesOfAnySize(_ size: Int) async throws {
-    try await ServerPlace.withServer(ServerPlace.echo) { port in
+  func `bodies of any size are received`(_ size: Int) async throws {
+    try await ServerHarness.withServer(ServerHarness.echo) { port in
       let reply = try HTTPClient(port: port).send("POST", "/", [UInt8](repeating: 97, count: size))
       #expect(reply.text.hasPrefix("POST /  \(size) "))
     }
   }
 
-  /// The last bytes and the end of the connection come together: libmicrohttpd is told of them once.
+  /// The last bytes and the end of the connection arrive together, and libmicrohttpd reports only one of the two events.
   @Test(arguments: [100_000, 300_000, 800_000])
-  func aClientThatLeavesBehindItsBytesIsNoticed(_ size: Int) async throws {
+  func `client that disconnects after its bytes is noticed`(_ size: Int) async throws {
     let (ends, end) = AsyncStream.makeStream(of: Bool.self)
     let handler: HTTPHandler = { request in
       do {
@@ -40,7 +40,7 @@ import Testing
       }
       return ServerResponse(status: .ok)
     }
-    try await ServerPlace.withServer(handler) { port in
+    try await ServerHarness.withServer(handler) { port in
       for _ in 0..<5 {
         do {
           let client = try HTTPClient(port: port)
@@ -55,8 +55,8 @@ import Testing
     }
   }
 
-  @Test func aClientThatClosesItsSideIsAnswered() async throws {
-    try await ServerPlace.withServer(ServerPlace.echo) { port in
+  @Test func `client that closes its side receives the reply`() async throws {
+    try await ServerHarness.withServer(ServerHarness.echo) { port in
       let client = try HTTPClient(port: port)
       try client.socket.write("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 300000\r\n\r\n")
       try client.socket.write([UInt8](repeating: 97, count: 300_000))
@@ -65,8 +65,8 @@ import Testing
     }
   }
 
-  @Test func takesChunkedBodies() async throws {
-    try await ServerPlace.withServer(ServerPlace.echo) { port in
+  @Test func `chunked body is received`() async throws {
+    try await ServerHarness.withServer(ServerHarness.echo) { port in
       let client = try HTTPClient(port: port)
       try client.socket.write(
         "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n3\r\n yo\r\n0\r\n\r\n"
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func bodyThatNobodyWantsIsRefusedBeforeItIsSent() async throws {
+  @Test func `oversized body is refused before it is sent`() async throws {
     let refuse: HTTPHandler = { request in
       do {
         _ = try await request.body.collect(upTo: 1000)
@@ -84,7 +84,7 @@ import Testing
         return ServerResponse(status: .contentTooLarge)
       }
     }
-    try await ServerPlace.withServer(refuse) { port in
+    try await ServerHarness.withServer(refuse) { port in
       let client = try HTTPClient(port: port)
       try client.socket.write("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000000\r\n\r\n")
       #expect(try client.readReply().status == 413)
@@ -94,7 +94,7 @@ import Testing
   @Test func slowHeadIsRefused() async throws {
     var limits = HTTPServer.Limits()
     limits.headSeconds = 1
-    try await ServerPlace.withServer(limits: limits, ServerPlace.echo) { port in
+    try await ServerHarness.withServer(limits: limits, ServerHarness.echo) { port in
       let client = try HTTPClient(port: port)
       try client.socket.write("GET / HTTP/1.1\r\nHo")
       client.socket.setTimeout(seconds: 60)
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  /// Gives its chunks one by one, each only after a wake-up from another thread.
+  /// A source that returns its chunks one by one, each after a wake-up from another thread.
   private final class Dripping: ResponseSource {
     private struct State {
       var left: Int
@@ -111,7 +111,7 @@ import Testing
       var isClosed = false
     }
     private let state: Mutex<State>
-    private let pool = WorkerPool(name: "test-drip", threads: 1)
+    private let pool = ThreadPool(name: "test-drip", threads: 1)
     let closed: @Sendable () -> Void
     let endless: Bool
     init(_ count: Int, endless: Bool = false, closed: @escaping @Sendable () -> Void = {}) {
@@ -140,12 +140,12 @@ import Testing
     }
   }
 
-  @Test func sourcesAreReadAsTheyHaveMore() async throws {
+  @Test func `source is read after each wake`() async throws {
     let handler: HTTPHandler = { request in
       let length: Int64? = request.path == "/known" ? 500 : nil
       return ServerResponse(status: .ok, body: .source(Dripping(100), length: length))
     }
-    try await ServerPlace.withServer(handler) { port in
+    try await ServerHarness.withServer(handler) { port in
       let client = try HTTPClient(port: port)
       for path in ["/known", "/chunked", "/known"] {
         #expect(try client.send("GET", path).text == String(repeating: "chunk", count: 100))
@@ -153,13 +153,13 @@ import Testing
     }
   }
 
-  @Test func clientThatLeavesASilentStreamIsNoticed() async throws {
+  @Test func `client that leaves a silent stream is noticed`() async throws {
     let closed = AsyncStream.makeStream(of: Void.self)
     let handler: HTTPHandler = { _ in
       ServerResponse(
         status: .ok, body: .source(Dripping(1, endless: true) { closed.continuation.yield() }, length: nil))
     }
-    try await ServerPlace.withServer(handler) { port in
+    try await ServerHarness.withServer(handler) { port in
       var client: HTTPClient? = try HTTPClient(port: port)
       try client?.socket.write("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
       #expect(try client?.readHead().status == 200)
@@ -170,7 +170,7 @@ import Testing
     }
   }
 
-  @Test func manySlowHandlersDoNotHoldUpOthers() async throws {
+  @Test func `slow handlers do not delay other requests`() async throws {
     let gate = AsyncStream.makeStream(of: Void.self)
     let handler: HTTPHandler = { request in
       if request.path == "/held" {
@@ -179,7 +179,7 @@ import Testing
       }
       return ServerResponse(status: .ok, body: .bytes(Array("ok".utf8)))
     }
-    try await ServerPlace.withServer(handler) { port in
+    try await ServerHarness.withServer(handler) { port in
       let held = try HTTPClient(port: port)
       try held.socket.write("GET /held HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
       let client = try HTTPClient(port: port)
@@ -189,11 +189,11 @@ import Testing
     }
   }
 
-  @Test func takenPortIsAClearError() async throws {
-    try await ServerPlace.withServer(ServerPlace.echo) { port in
+  @Test func `port in use is an error`() async throws {
+    try await ServerHarness.withServer(ServerHarness.echo) { port in
       #expect(throws: HTTPServer.Failure.self) {
         _ = try HTTPServer(
-          loop: EventLoop(name: "x"), host: "127.0.0.1", port: port, handler: ServerPlace.echo)
+          loop: EventLoop(name: "x"), host: "127.0.0.1", port: port, handler: ServerHarness.echo)
       }
     }
   }

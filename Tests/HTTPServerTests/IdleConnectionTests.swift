@@ -5,10 +5,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A full server closes the connection that has been idle longest for a client that wants to come in.
+/// A full server closes the connection that has been idle longest to admit a new client.
 @Suite(.blocking) struct IdleConnectionTests {
   private static let most = 4
 
+  /// Runs a test with a full server.
   /// - Parameter body: receives the port and a continuation that ends `/slow` requests.
   private func withFullServer(_ body: (Int, AsyncStream<Void>.Continuation) async throws -> Void) async throws
   {
@@ -17,9 +18,9 @@ import Testing
     let (ends, end) = AsyncStream.makeStream(of: Void.self)
     let handler: HTTPHandler = { request in
       if request.path == "/slow" { for await _ in ends { break } }
-      return await ServerPlace.echo(request)
+      return await ServerHarness.echo(request)
     }
-    try await ServerPlace.withServer(limits: limits, handler) { port in
+    try await ServerHarness.withServer(limits: limits, handler) { port in
       try await body(port, end)
       end.finish()
     }
@@ -42,14 +43,14 @@ import Testing
   @Test func busyConnectionsAreNotClosed() async throws {
     try await withFullServer { port, end in
       let busy = try (0..<Self.most).map { _ in try HTTPClient(port: port) }
-      // Idle once, and busy now.
+      // The connections were idle once and are busy now.
       for client in busy { #expect(isOpen(client)) }
       for client in busy { try client.socket.write("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n") }
       let late = try HTTPClient(port: port)
       try late.socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
       #expect(!late.socket.hasBytes(within: 300))
       end.yield()
-      #expect(try late.readReply().status == 200, "one has become idle, and made room")
+      #expect(try late.readReply().status == 200, "an idle connection made room for the new one")
       for _ in busy { end.yield() }
       let statuses = busy.map { try? $0.readReply().status }
       #expect(statuses.allSatisfy { $0 == 200 }, "\(statuses)")

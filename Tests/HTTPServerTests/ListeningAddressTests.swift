@@ -5,8 +5,8 @@ import Testing
 @testable import HTTPServer
 
 @Suite(.blocking) struct ListeningAddressTests {
-  /// An address for documents (RFC 3849), which no machine has.
-  @Test func addressThatTheMachineDoesNotHaveLeadsToTheNext() throws {
+  /// An address for documentation (RFC 3849), which no machine has.
+  @Test func `missing address leads to the next one`() throws {
     let socket = try ListeningSocket(hosts: ["2001:db8::1", "127.0.0.1"], port: 0)
     defer { close(socket.descriptor) }
     #expect("\(socket.address)".hasPrefix("127.0.0.1:"))
@@ -16,7 +16,7 @@ import Testing
     #expect(failure?.description.contains("2001:db8::1") == true)
   }
 
-  @Test func portInUseLeadsToNoOtherAddress() throws {
+  @Test func `port in use leads to no other address`() throws {
     let socket = try ListeningSocket(hosts: ["127.0.0.1"], port: 0)
     defer { close(socket.descriptor) }
     let failure = #expect(throws: HTTPServer.Failure.self) {
@@ -25,7 +25,7 @@ import Testing
     #expect(failure?.code == EADDRINUSE)
   }
 
-  @Test func allAddressesTakeIPv4() throws {
+  @Test func `all addresses include IPv4`() throws {
     let socket = try ListeningSocket(hosts: ["::", "0.0.0.0"], port: 0)
     defer { close(socket.descriptor) }
     _ = try Socket(connectingTo: try #require(socket.address.port))

@@ -3,21 +3,21 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// libmicrohttpd 0.9.75 cannot go on with a chunk's line that is longer than its memory, and does not say so. 1.0.1 refuses one, but fails
-/// at that behind a `;`, and does not tell of the request's end.
+/// Size lines of chunks that are longer than a connection's memory. libmicrohttpd 0.9.75 stalls on them silently. Version 1.0.1 refuses
+/// them, but fails to do so after a `;`, and then does not report the request's end.
 @Suite(.serialized, .blocking) struct StalledChunkTests {
   private static let head = "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-  /// Some that fill the memory just so, and some that leave bytes behind.
+  /// Some of these fill the memory exactly, and others leave bytes in the socket.
   @Test(arguments: ["16;", "0", "5\r\nhello\r\n16;", "5\r\nhello\r\n0\r\nX-T: "])
-  func aChunkWithoutAnEndIsRefused(_ beginning: String) async throws {
-    try await ServerPlace.withServer(ServerPlace.echo) { port in
+  func `endless size line of a chunk is refused`(_ beginning: String) async throws {
+    try await ServerHarness.withServer(ServerHarness.echo) { port in
       let filling = beginning.hasSuffix("0") ? "0" : "x"
       for count in [33_000, 40_000, 200_000] {
         let socket = try Socket(connectingTo: port)
         try socket.write(Self.head + beginning)
         try? socket.write(String(repeating: filling, count: count))
-        let reply = try ServerPlace.everything(socket)
+        let reply = try ServerHarness.everything(socket)
         let statuses = beginning.hasSuffix(": ") ? ["431"] : ["400", "413"]
         #expect(statuses.contains { reply.hasPrefix("HTTP/1.1 \($0) ") }, "\(count)")
       }
@@ -25,9 +25,9 @@ import Testing
     }
   }
 
-  /// Whatever the memory's size, what fills it comes to an end.
-  @Test func whateverFillsTheMemoryIsNoticed() async throws {
-    try await ServerPlace.withServer(ServerPlace.echo) { port in
+  /// The memory's size is unknown, so the test fills it byte by byte.
+  @Test func `size line that fills the memory is refused`() async throws {
+    try await ServerHarness.withServer(ServerHarness.echo) { port in
       let socket = try Socket(connectingTo: port)
       try socket.write(Self.head + "16;" + String(repeating: "x", count: 10_000))
       var sent = 10_000
@@ -36,13 +36,13 @@ import Testing
         try socket.write(String(repeating: "x", count: 64))
         sent += 64
       }
-      #expect(try ServerPlace.everything(socket).hasPrefix("HTTP/1.1 400 "))
+      #expect(try ServerHarness.everything(socket).hasPrefix("HTTP/1.1 400 "))
     }
   }
 
-  /// Who waits between two chunks is let alone, however busy the server is.
-  @Test func aClientThatPausesBetweenChunksIsLetAlone() async throws {
-    try await ServerPlace.withServer(ServerPlace.echo) { port in
+  /// The server must not cut the client, however busy the server is.
+  @Test func `client that pauses between chunks is not cut`() async throws {
+    try await ServerHarness.withServer(ServerHarness.echo) { port in
       let slow = try HTTPClient(port: port)
       try slow.socket.write(Self.head + "5\r\nhello\r\n1")
       let busy = try HTTPClient(port: port)
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func aStalledClientThatLeavesIsForgotten() async throws {
+  @Test func `stalled client that disconnects is noticed`() async throws {
     let (ends, end) = AsyncStream.makeStream(of: Bool.self)
     let handler: HTTPHandler = { request in
       do {
@@ -67,7 +67,7 @@ import Testing
       }
       return ServerResponse(status: .ok)
     }
-    try await ServerPlace.withServer(handler) { port in
+    try await ServerHarness.withServer(handler) { port in
       do {
         let socket = try Socket(connectingTo: port)
         try socket.write(Self.head + "16;" + String(repeating: "x", count: 40_000))

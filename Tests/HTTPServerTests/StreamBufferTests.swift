@@ -3,13 +3,13 @@ import Testing
 
 @testable import HTTPServer
 
-/// Memory that streams give back while they wait.
+/// The memory that waiting streams release.
 @Suite struct StreamBufferTests {
   private static let page = sysconf(Int32(_SC_PAGESIZE))
 
   private struct Memory {
     let bytes: Range<Int>
-    /// Pages that are given back.
+    /// The pages that are released.
     let pages: Range<Int>
 
     init(from start: Int, to end: Int, gives pages: Range<Int>) {
@@ -29,7 +29,7 @@ import Testing
     Memory(from: page, to: page, gives: 0..<0),
   ]
 
-  /// Four pages that are full of something.
+  /// Four pages without zeros.
   private static func withPages(_ body: (UnsafeMutableRawBufferPointer) -> Void) {
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 4 * page, alignment: page)
     defer { memory.deallocate() }
@@ -45,34 +45,34 @@ import Testing
     memory[page * Self.page..<(page + 1) * Self.page].allSatisfy { $0 == 0 }
   }
 
-  @Test("only pages that lie wholly within are given back", arguments: cases.indices)
-  func wholePages(number: Int) {
+  @Test("only whole pages within the range are released", arguments: cases.indices)
+  func onlyWholePagesAreReleased(number: Int) {
     let given = Self.cases[number]
     Self.withPages { memory in
       var buffer = StreamBuffer()
-      buffer.rest(UnsafeMutableRawBufferPointer(rebasing: memory[given.bytes]))
+      buffer.releasePages(UnsafeMutableRawBufferPointer(rebasing: memory[given.bytes]))
       for page in 0..<4 {
         #expect(given.pages.contains(page) ? Self.isEmpty(memory, page) : Self.isFull(memory, page))
       }
     }
   }
 
-  @Test("there may be no memory") func nothing() {
+  @Test("an empty buffer is allowed") func emptyBufferIsAllowed() {
     var buffer = StreamBuffer()
-    buffer.rest(UnsafeMutableRawBufferPointer(start: nil, count: 0))
+    buffer.releasePages(UnsafeMutableRawBufferPointer(start: nil, count: 0))
   }
 
-  @Test("a stream that says little keeps its page, one that has said much does not")
-  func whatWasSaid() {
+  @Test("a short write keeps its page, and a long write releases pages")
+  func longWriteReleasesPages() {
     Self.withPages { memory in
       var buffer = StreamBuffer()
-      buffer.rest(memory)
+      buffer.releasePages(memory)
       buffer.write([UInt8](repeating: 0xA5, count: StreamBuffer.kept), into: memory)
-      buffer.rest(memory)
+      buffer.releasePages(memory)
       #expect(Self.isFull(memory, 0))
       buffer.write([UInt8](repeating: 0xA5, count: StreamBuffer.kept + 1), into: memory)
       buffer.write([1], into: memory)
-      buffer.rest(memory)
+      buffer.releasePages(memory)
       #expect((0..<4).allSatisfy { Self.isEmpty(memory, $0) })
     }
   }

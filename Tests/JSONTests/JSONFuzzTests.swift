@@ -5,7 +5,7 @@ import Testing
 @testable import JSON
 
 @Suite struct JSONFuzzTests {
-  @Test func everyWrittenValueIsParsedBack() throws {
+  @Test func `written values are parsed back`() throws {
     var random = RandomJSON(seed: 0xF0E1)
     for round in 0..<2000 {
       let value = random.value()
@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test func anotherParserReadsTheSame() throws {
+  @Test func `another parser reads the same value`() throws {
     var random = RandomJSON(seed: 0xF0E2)
     for round in 0..<2000 {
       let value = random.value()
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func noMutationCrashesTheParser() throws {
+  @Test func `mutations do not crash the parser`() throws {
     var random = RandomJSON(seed: 0xF0E3)
     var refused = 0
     for _ in 0..<2000 {
@@ -55,7 +55,7 @@ import Testing
     case "a boolean": return (theirs as? Bool) == ours.bool
     case "a number":
       if let number = ours.integer { return (theirs as? NSNumber)?.int64Value == number }
-      // Theirs goes through a decimal, which costs the last digits.
+      // JSONSerialization uses a decimal number, which loses the last digits.
       guard let number = ours.double, let other = (theirs as? NSNumber)?.doubleValue else { return false }
       return abs(other - number) <= abs(number) * 1e-14
     case "a string":

@@ -34,7 +34,7 @@ import Testing
   ]
 
   @Test(arguments: valid)
-  func parses(_ text: String, _ expected: JSONValue) throws {
+  func `valid texts are parsed`(_ text: String, _ expected: JSONValue) throws {
     #expect(try parse(text) == expected)
   }
 
@@ -49,7 +49,7 @@ import Testing
     #""\ud800""#, #""\ud800x""#, #""\ud800\n""#, #""\ud800\u0041""#, #""\ud800\ud800""#, #""\udc00""#,
     "\"\n\"", "\"\t\"", "\"\u{0}\"", "\"\\n\u{1F}\"", "// c\n1", "1 // c", "\u{FEFF}1", "\u{A0}1",
   ])
-  func refuses(_ text: String) {
+  func `invalid texts are refused`(_ text: String) {
     #expect(throws: JSONSyntaxError.self) { try parse(text) }
   }
 
@@ -57,7 +57,7 @@ import Testing
     [0xFF], [0xC3], [0xC0, 0x80], [0xE2, 0x82], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0x80],
     [0xF0, 0x80, 0x80, 0x80],
   ])
-  func refusesWhatIsNotUTF8(_ bytes: [UInt8]) {
+  func `text in another encoding is refused`(_ bytes: [UInt8]) {
     for start in [Array("\"".utf8), Array("\"\\n".utf8)] {
       #expect(throws: JSONSyntaxError.self) { try JSONParser.parse(start + bytes + Array("\"".utf8)) }
     }
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: [("[", "]"), ("{\"a\":", "}")])
-  func boundsTheDepth(_ open: String, _ close: String) throws {
+  func `depth is limited`(_ open: String, _ close: String) throws {
     func nested(_ levels: Int) -> String {
       String(repeating: open, count: levels) + "1" + String(repeating: close, count: levels)
     }
@@ -75,7 +75,7 @@ import Testing
     #expect(throws: JSONSyntaxError.self) { try parse(String(repeating: open, count: 100_000)) }
   }
 
-  @Test func takesAContainerAtTheLastLevel() throws {
+  @Test func `container at the last level is accepted`() throws {
     func nested(_ levels: Int) -> String {
       String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
     }
@@ -84,7 +84,7 @@ import Testing
   }
 
   /// RFC 8259 §8.3: names are compared code unit by code unit, without normalisation.
-  @Test func namesThatOnlyLookAlikeAreNoDuplicates() throws {
+  @Test func `names that only look alike are no duplicates`() throws {
     let value = try parse(#"{"\u00e9":1,"e\u0301":2}"#)
     #expect(value.members?.count == 2)
   }
@@ -94,7 +94,7 @@ import Testing
     ("  ", 2, "unexpected end"), ("[1", 2, "expected ',' or ']'"), ("{\"a\"}", 4, "expected ':'"),
     ("{1", 1, "expected a member name"),
   ])
-  func tellsWhere(_ text: String, _ offset: Int, _ reason: String) {
+  func `error states its offset and reason`(_ text: String, _ offset: Int, _ reason: String) {
     let fault = #expect(throws: JSONSyntaxError.self) { try parse(text) }
     #expect(fault == JSONSyntaxError(reason: reason, offset: offset))
   }
@@ -106,7 +106,7 @@ import Testing
   ]
 
   @Test(arguments: ranges)
-  func staysInsideItsRange(_ text: String, _ range: Range<Int>, _ expected: JSONValue?) {
+  func `parser stays inside its range`(_ text: String, _ range: Range<Int>, _ expected: JSONValue?) {
     var parser = JSONParser()
     #expect((try? parser.parse(Array(text.utf8), in: range)) == expected)
   }
@@ -118,7 +118,7 @@ import Testing
     #expect(error?.offset == 3)
   }
 
-  @Test func aValueStaysWhenItsParserParsesAnotherText() throws {
+  @Test func `value survives the next text of its parser`() throws {
     var parser = JSONParser()
     let texts = [#"[1,{"a":"b"}]"#, "{", "[2]", "3"].map { Array($0.utf8) }
     let values = texts.map { try? parser.parse($0, in: $0.indices) }

@@ -28,7 +28,7 @@ import Testing
     ("blanks", { Array((String(repeating: " ", count: $0) + "1").utf8) }),
   ]
 
-  @Test(arguments: texts.indices) func parsing(_ index: Int) throws {
+  @Test(arguments: texts.indices) func `parsing takes linear time`(_ index: Int) throws {
     let (name, text) = Self.texts[index]
     let ratio = try Scaling.ratio(of: text) {
       let value = try JSONParser.parse($0)
@@ -37,13 +37,13 @@ import Testing
     #expect(ratio < Scaling.limit, "\(name)")
   }
 
-  @Test(arguments: texts.indices) func writing(_ index: Int) throws {
+  @Test(arguments: texts.indices) func `writing takes linear time`(_ index: Int) throws {
     let (name, text) = Self.texts[index]
     let ratio = Scaling.ratio(of: { try? JSONParser.parse(text($0)) }) { _ = $0?.json }
     #expect(ratio < Scaling.limit, "\(name)")
   }
 
-  @Test func readingUnknownMembers() throws {
+  @Test func `reading unknown members takes linear time`() throws {
     let ratio = try Scaling.ratio(of: Self.texts[0].1) { text in
       var reader = ObjectReader(try JSONParser.parse(text), at: "", Violations())
       for name in ["a", "b", "m1", "c"] { _ = reader.value(name) }
@@ -52,7 +52,7 @@ import Testing
     #expect(ratio < Scaling.limit)
   }
 
-  @Test func pointers() {
+  @Test func `appending to pointers takes linear time`() {
     let ratio = Scaling.ratio(of: { String(repeating: "a/~é", count: $0) }) {
       _ = JSONPointer.appending($0, to: "/x")
     }

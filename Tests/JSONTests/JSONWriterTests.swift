@@ -14,7 +14,7 @@ import Testing
     ("\n\r\t", #""\n\r\t""#), ("\u{0}\u{8}\u{C}\u{1F}", #""\u0000\u0008\u000c\u001f""#),
     ("\u{7F}é€😀\u{2028}", "\"\u{7F}é€😀\u{2028}\""), ("\"", #""\"""#), ("\"\"x", #""\"\"x""#),
   ])
-  func escapes(_ value: String, _ expected: String) {
+  func `strings are escaped`(_ value: String, _ expected: String) {
     #expect(text { $0.value(value) } == expected)
     #expect(
       text {
@@ -28,7 +28,7 @@ import Testing
     (Int64(0), "0"), (7, "7"), (-1, "-1"), (10, "10"), (.max, "9223372036854775807"),
     (.min, "-9223372036854775808"),
   ])
-  func writesIntegers(_ value: Int64, _ expected: String) {
+  func `integers are written`(_ value: Int64, _ expected: String) {
     #expect(text { $0.value(value) } == expected)
   }
 
@@ -36,7 +36,7 @@ import Testing
     (0.0, "0"), (1.0, "1"), (-3.0, "-3"), (0.5, "0.5"), (-0.25, "-0.25"), (0.1, "0.1"),
     (.infinity, "null"), (-.infinity, "null"), (.nan, "null"), (9_007_199_254_740_991, "9007199254740991"),
   ])
-  func writesDoubles(_ value: Double, _ expected: String) {
+  func `doubles are written, infinities as null`(_ value: Double, _ expected: String) {
     #expect(text { $0.value(value) } == expected)
   }
 
@@ -45,13 +45,13 @@ import Testing
     .leastNormalMagnitude, 0.1 + 0.2, 1e16,
     123_456_789.012_345_67,
   ])
-  func doublesComeBackExactly(_ value: Double) throws {
+  func `doubles survive a round trip`(_ value: Double) throws {
     var writer = JSONWriter()
     writer.value(value)
     #expect(try JSONParser.parse(writer.bytes).double?.bitPattern == value.bitPattern)
   }
 
-  @Test func placesCommasAtEveryLevel() {
+  @Test func `commas are placed at every level`() {
     let written = text { writer in
       writer.array { writer in
         writer.element()
@@ -76,7 +76,7 @@ import Testing
     #expect(written == #"[{},{"a":{"b":1,"c":"x"},"d":[1,2],"e":[],"f":null,"g":[],"h":true},3]"#)
   }
 
-  @Test func writesAbsentFieldsAsNull() {
+  @Test func `absent fields are written as null`() {
     let written = text { writer in
       writer.object { writer in
         writer.field("a", String?.none)
@@ -89,7 +89,7 @@ import Testing
     #expect(written == #"{"a":null,"b":"x","c":null,"d":[null],"e":0.25}"#)
   }
 
-  @Test func takesRawJSONAsOneValue() {
+  @Test func `raw JSON counts as one value`() {
     let written = text { writer in
       writer.array { writer in
         for json in ["{\"a\":1}", "2"] {

@@ -11,7 +11,7 @@ import Testing
     ObjectReader(try JSONParser.parse(Array(text.utf8)), at: pointer, violations)
   }
 
-  @Test func readsWhatIsThere() throws {
+  @Test func `members are read by type`() throws {
     var reader = try reader(
       #"{"s":"x","b":true,"n":1.5,"i":3,"c":"green","l":["a","b"],"o":{"k":"v"},"w":2}"#)
     #expect(reader.string("s") == "x")
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: [("3.0", 3), ("1e2", 100), ("1.5", nil), ("1e99", nil)] as [(String, Int?)])
-  func aWholeNumberIsAnIntegerHoweverItIsWritten(_ text: String, _ expected: Int?) throws {
+  func `whole number is an integer in any notation`(_ text: String, _ expected: Int?) throws {
     var reader = try reader(#"{"i":\#(text)}"#)
     #expect(reader.integer("i", in: 0...1000) == expected)
     #expect(violations.all.isEmpty == (expected != nil))
@@ -39,7 +39,7 @@ import Testing
   private static let nulls = #"{"s":null,"b":null,"n":null,"i":null,"c":null,"l":null,"o":null}"#
 
   @Test(arguments: [("{}", false), (nulls, true), (nulls, false)])
-  func nullIsAbsentWhereItIsAllowed(_ text: String, _ isAllowed: Bool) throws {
+  func `null is absent if it is allowed`(_ text: String, _ isAllowed: Bool) throws {
     var reader = try reader(text)
     if isAllowed { reader.allowNull("s", "b", "n", "i", "c", "l", "o") }
     #expect(reader.string("s") == nil)
@@ -49,14 +49,14 @@ import Testing
     #expect(reader.choice("c", of: Colour.self) == nil)
     #expect(reader.strings("l") == nil)
     #expect(reader.object("o") == nil)
-    _ = reader.string("s")  // once more: it is told once
+    _ = reader.string("s")  // A second read reports no second violation.
     reader.finish()
     let refused = text == "{}" || isAllowed ? [] : ["/s", "/b", "/n", "/i", "/c", "/l", "/o"]
     #expect(violations.all.map(\.pointer) == refused)
     #expect(violations.all.allSatisfy { $0.detail == "must not be null; leave it out" })
   }
 
-  @Test func whoAsksForNullTakesIt() throws {
+  @Test func `null with a meaning is accepted`() throws {
     var reader = try reader(#"{"a":null,"b":1}"#)
     #expect(reader.isNull("a") && !reader.isNull("b") && !reader.isNull("c"))
     #expect(!reader.isMissing("a") && !reader.isMissing("b") && reader.isMissing("c"))
@@ -65,14 +65,14 @@ import Testing
     #expect(violations.isEmpty)
   }
 
-  @Test func onlySoManyViolationsAreKept() throws {
+  @Test func `number of violations is limited`() throws {
     let members = (0..<1000).map { #""m\#($0)":\#($0)"# }.joined(separator: ",")
     try reader("{\(members)}").finish()
     #expect(violations.all.count == Violations.maximum && violations.omitted == 900)
     #expect(violations.all.map(\.pointer) == (0..<100).map { "/m\($0)" })
   }
 
-  @Test func namesOfAnyLengthAreCut() throws {
+  @Test func `long names are truncated`() throws {
     let name = String(repeating: "é", count: 100_000)
     try reader(#"{"\#(name)":1}"#).finish()
     let pointer = try #require(violations.all.first?.pointer)
@@ -82,7 +82,9 @@ import Testing
     #expect(error.reason.utf8.count < 2 * BoundedText.maximum)
   }
 
-  @Test func collectsEveryViolationInOrder() throws {
+  private static let unknown = "unknown field; remove it, or correct its name"
+
+  @Test func `violations are collected in order`() throws {
     var reader = try reader(
       #"{"s":1,"b":"x","n":"1","i":1.5,"c":"blue","l":["a",1],"m":{},"o":[],"p":2,"q":0,"extra":1}"#,
       at: "/root")
@@ -99,16 +101,17 @@ import Testing
     reader.finish()
     let expected = [
       ("s", "must be a string, not a number"), ("b", "must be a boolean, not a string"),
-      ("n", "must be a number, not a string"), ("i", "must be an integer, not a number"),
-      ("c", "must be one of red, green"), ("l", "must be an array of strings, not an array"),
+      ("n", "must be a number, not a string"), ("i", "must be an integer, not 1.5"),
+      ("c", "must be one of red, green, not 'blue'"), ("l", "must have only strings as elements"),
       ("m", "must be an array of strings, not an object"), ("o", "must be an object, not an array"),
-      ("p", "must be between 0 and 1.5"), ("q", "must be between 1 and 9"), ("extra", "unknown field"),
+      ("p", "must be between 0 and 1.5, not 2"), ("q", "must be between 1 and 9, not 0"),
+      ("extra", Self.unknown),
     ]
     #expect(violations.all == expected.map { FieldViolation(pointer: "/root/" + $0.0, detail: $0.1) })
   }
 
   @Test(arguments: [(0, nil), (1, 1), (3, 3), (4, nil)] as [(Int, Int?)])
-  func rangesIncludeTheirEnds(_ value: Int, _ expected: Int?) throws {
+  func `ranges include their ends`(_ value: Int, _ expected: Int?) throws {
     var reader = try reader(#"{"v":\#(value)}"#)
     #expect(reader.integer("v", in: 1...3) == expected)
     #expect(reader.number("v", in: 1...3) == expected.map(Double.init))
@@ -118,10 +121,10 @@ import Testing
   @Test(arguments: [
     ("plain", "/r/plain"), ("a/b", "/r/a~1b"), ("~", "/r/~0"), ("~1", "/r/~01"), ("/~", "/r/~1~0"),
     ("", "/r/"),
-    // A slash stays a slash where a combining mark follows it.
+    // A slash is escaped even before a combining mark.
     ("a/\u{338}b", "/r/a~1\u{338}b"),
   ])
-  func pointersAreEscaped(_ name: String, _ expected: String) throws {
+  func `pointers are escaped`(_ name: String, _ expected: String) throws {
     let reader = ObjectReader(.object([.init(name: name, value: .null)]), at: "/r", violations)
     #expect(Array(reader.pointer(to: name).utf8) == Array(expected.utf8))
     reader.finish()
@@ -132,19 +135,19 @@ import Testing
     ("null", "null"), ("true", "a boolean"), ("1", "a number"), ("1.5", "a number"), ("\"x\"", "a string"),
     ("[]", "an array"),
   ])
-  func whatIsNoObjectIsSaidOnce(_ text: String, _ kind: String) throws {
+  func `value that is no object is reported once`(_ text: String, _ kind: String) throws {
     var reader = try reader(text)
     #expect(reader.string("s") == nil)
     reader.finish()
     #expect(violations.all == [FieldViolation(pointer: "", detail: "must be an object, not \(kind)")])
   }
 
-  @Test func nestedReadersShareTheViolations() throws {
+  @Test func `nested readers share the violations`() throws {
     var reader = try reader(#"{"a":{"b":{"c":1}}}"#)
     var outer = reader.object("a")
     let inner = outer?.object("b")
     try #require(inner != nil)
     inner?.finish()
-    #expect(violations.all == [FieldViolation(pointer: "/a/b/c", detail: "unknown field")])
+    #expect(violations.all == [FieldViolation(pointer: "/a/b/c", detail: Self.unknown)])
   }
 }

@@ -1,7 +1,7 @@
 import TestSupport
 @testable import JSON
 
-/// Random values whose parsed form is the value itself: whole numbers are integers here.
+/// Random values that are equal to their parsed form. Whole numbers are therefore integers.
 struct RandomJSON {
   var generator: SplitMix64
 

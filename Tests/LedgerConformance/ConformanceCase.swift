@@ -1,6 +1,6 @@
 import Testing
 
-/// One thing that every ledger does. The test target of an implementation runs all cases.
+/// One requirement of every ledger. The test target of an implementation runs all cases.
 package struct ConformanceCase: Sendable, CustomTestStringConvertible {
   package let testDescription: String
   package let run: @Sendable (LedgerKind) async throws -> Void
@@ -10,12 +10,12 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
     self.run = run
   }
 
-  /// Cases that hold for a durable ledger with another one in memory.
+  /// The cases for a durable ledger with a memory ledger.
   package static let ephemeral = EphemeralConformance.cases
 
   package static let all =
     DecisionConformance.cases
-    + KeptConformance.cases
+    + SessionRecordsConformance.cases
     + OwnershipConformance.cases
     + QueueConformance.cases
     + RetentionConformance.cases

@@ -2,16 +2,18 @@ import Ledger
 import Testing
 import TransferModel
 
-/// Decisions, files, bodies of requests, and progress, which is not kept.
+/// The contract for decisions, files, request bodies, and progress, which is not stored.
 struct DecisionConformance {
   static let cases: [ConformanceCase] =
     [
-      .init("decisionsComeBackAsTheyWere") { try await Self().decisionsComeBackAsTheyWere($0) },
-      .init("filesComeAndGo") { try await Self().filesComeAndGo($0) },
-      .init("progressIsPublishedAndNotKept") { try await Self().progressIsPublishedAndNotKept($0) },
+      .init("decisionsAreReadAsWritten") { try await Self().decisionsAreReadAsWritten($0) },
+      .init("deletedFileIsNotFound") { try await Self().deletedFileIsNotFound($0) },
+      .init("progressIsPublishedButNotStored") { try await Self().progressIsPublishedButNotStored($0) },
     ]
     + bodies.map { body in
-      .init("requestBodiesComeBack \(body as Any)") { try await Self().requestBodiesComeBack($0, body) }
+      .init("taskWithRequestBodyIsReadAsWritten \(body as Any)") {
+        try await Self().taskWithRequestBodyIsReadAsWritten($0, body)
+      }
     }
   private static let bodies: [RequestContent?] = [
     nil, .data([]), .data([0, 255]), .stream, .file(FileID(high: 3, low: 4), size: 7),
@@ -31,18 +33,18 @@ struct DecisionConformance {
       defaultAnswer: "follow", arguments: Array(#"{"a":1}"#.utf8), question: number == 1 ? nil : Int(number))
   }
 
-  func decisionsComeBackAsTheyWere(_ kind: LedgerKind) async throws {
+  func decisionsAreReadAsWritten(_ kind: LedgerKind) async throws {
     let store = try LedgerBench(kind).open()
     let other = SessionID(high: 5, low: 5)
     var decisions = (1...3).map { Self.decision($0) }
-    var change = StoreChange()
+    var change = LedgerChange()
     change.newDecisions = decisions + [Self.decision(4, of: other)]
     try await store.write(change)
     #expect(try await store.decision(decisions[0].id) == decisions[0])
     #expect(try await store.decision(DecisionID(high: 9, low: 9)) == nil)
     decisions[1].state = .answered
     decisions[1].answer = Array(#"{"request":null}"#.utf8)
-    change = StoreChange()
+    change = LedgerChange()
     change.settledDecisions = [SettledDecision(decisions[1])]
     try await store.write(change)
     func list(_ state: Decision.State?, after: DecisionID? = nil, limit: Int = 10) async throws -> [Decision]
@@ -52,17 +54,17 @@ struct DecisionConformance {
     #expect(try await list(nil) == decisions)
     #expect(try await list(.answered) == [decisions[1]])
     #expect(try await list(nil, after: decisions[0].id, limit: 1) == [decisions[1]])
-    try await store.write { $0.ownership = .enters(address: "") }
+    try await store.write { $0.ownership = .joins(address: "") }
     try await store.write { $0.ownership = .takesOver([]) }
     #expect(try await list(nil).map(\.state) == [.withdrawn, .answered, .withdrawn])
-    change = StoreChange()
+    change = LedgerChange()
     change.deletedSession = .shared
     try await store.write(change)
     #expect(try await list(nil).isEmpty)
     await store.close()
   }
 
-  func filesComeAndGo(_ kind: LedgerKind) async throws {
+  func deletedFileIsNotFound(_ kind: LedgerKind) async throws {
     let store = try LedgerBench(kind).open()
     let files = (1...3).map { number in
       StoredFile(
@@ -70,13 +72,13 @@ struct DecisionConformance {
         sha256: "ab", contentType: number == 2 ? nil : "a/b",
         fromTask: number == 3 ? TaskID(high: 2, low: 2) : nil)
     }
-    var change = StoreChange()
+    var change = LedgerChange()
     change.newFiles = files
     try await store.write(change)
     #expect(try await store.files(of: .default, after: nil, limit: 10) == files)
     #expect(try await store.files(of: .default, after: files[0].id, limit: 1) == [files[1]])
     #expect(try await store.files(of: Tenant(name: "t"), after: nil, limit: 10) == [])
-    change = StoreChange()
+    change = LedgerChange()
     change.deletedFiles = [files[0].id]
     try await store.write(change)
     #expect(try await store.file(files[0].id) == nil)
@@ -84,7 +86,7 @@ struct DecisionConformance {
     await store.close()
   }
 
-  func requestBodiesComeBack(_ kind: LedgerKind, _ body: RequestContent?) async throws {
+  func taskWithRequestBodyIsReadAsWritten(_ kind: LedgerKind, _ body: RequestContent?) async throws {
     var specification = TaskSpecification(
       kind: .upload, request: TransferRequest(url: "http://a/", body: body))
     specification.earliestBeginDate = Self.time
@@ -94,7 +96,7 @@ struct DecisionConformance {
       partial: PartialBody(offset: 1, total: -1, validator: "\"x\""), source: TaskID(high: 8, low: 8))
     var task = Self.task(1, specification)
     let store = try LedgerBench(kind).open()
-    var change = StoreChange()
+    var change = LedgerChange()
     change.createdTasks = [task]
     try await store.write(change)
     #expect(try await store.task(task.id) == task)
@@ -102,33 +104,33 @@ struct DecisionConformance {
     task.priority = 0.9
     task.earliestBeginDate = nil
     task.maximumBytesPerSecond = nil
-    change = StoreChange()
-    change.respecifiedTasks = [task]
+    change = LedgerChange()
+    change.editedTasks = [task]
     try await store.write(change)
     #expect(try await store.task(task.id) == task)
     task.partial = ResumePoint(partial: PartialBody(offset: 3, total: 9, validator: "d"), source: task.id)
     task.downloadTask = TaskID(high: 7, low: 7)
     task.error = TransferError(.networkConnectionLost, "lost")
     task.error?.resumeDataAvailable = true
-    change = StoreChange()
+    change = LedgerChange()
     change.updatedTasks = [task]
     try await store.write(change)
     #expect(try await store.task(task.id) == task)
     await store.close()
   }
 
-  /// Progress is told in its place, and forgotten.
-  func progressIsPublishedAndNotKept(_ kind: LedgerKind) async throws {
+  /// Progress is published between the events, but not stored.
+  func progressIsPublishedButNotStored(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let store = try bench.open()
     let id = TaskID(high: 1, low: 1)
     func event(_ type: EventType) -> TransferEvent {
       TransferEvent(type, at: Self.time, session: .shared, task: id, .progress(TaskProgress(), delta: 1))
     }
-    var change = StoreChange()
+    var change = LedgerChange()
     change.events = [event(.taskDidCreate), event(.dataTaskDidReceiveData), event(.taskDidComplete)]
     try await store.write(change)
-    store.record(StoreChange(progress: [event(.taskDidSendBodyData)], of: .shared)) {}
+    store.record(LedgerChange(progress: [event(.taskDidSendBodyData)], of: .shared)) {}
     change.events = [event(.dataTaskDidReceiveData), event(.taskDidChangeState)]
     try await store.write(change)
     func types(_ bytes: [UInt8]) -> [EventType] {

@@ -6,15 +6,21 @@ import TransferModel
 /// The contract for the records of ephemeral sessions in a `CompositeLedger`.
 struct EphemeralConformance {
   static let cases: [ConformanceCase] = [
-    .init("wipedSessionLosesBodiesAndReplies") { try await Self().wipedSessionLosesBodiesAndReplies($0) },
-    .init("recordsEndWithTheirProcess") { try await Self().recordsEndWithTheirProcess($0) },
-    .init("eventNumbersAreNotUsedAgain") { try await Self().eventNumbersAreNotUsedAgain($0) },
-    .init("eventNumbersAreSharedWithOtherProcesses") {
-      try await Self().eventNumbersAreSharedWithOtherProcesses($0)
+    .init("deletingBodiesAlsoDeletesReplies") {
+      try await Self().deletingBodiesAlsoDeletesReplies($0)
     },
-    .init("idempotencyKeyIsTakenOnce") { try await Self().idempotencyKeyIsTakenOnce($0) },
-    .init("taskIsChangedOnlyAsItWasRead") {
-      try await SharedLedgerConformance().aTaskIsChangedAsItWasRead($0, in: session)
+    .init("recordsInMemoryEndWithTheirProcess") { try await Self().recordsInMemoryEndWithTheirProcess($0) },
+    .init("eventNumbersAreNotReusedAfterReopening") {
+      try await Self().eventNumbersAreNotReusedAfterReopening($0)
+    },
+    .init("processesShareEventNumbers") {
+      try await Self().processesShareEventNumbers($0)
+    },
+    .init("concurrentRequestsClaimAnIdempotencyKeyOnce") {
+      try await Self().concurrentRequestsClaimAnIdempotencyKeyOnce($0)
+    },
+    .init("conditionalEphemeralTaskChangeSucceedsOnce") {
+      try await SharedLedgerConformance().conditionalTaskChangeSucceedsOnce($0, in: session)
     },
     .init("memoryPruningWithoutSessionsLeavesDurableRecords") {
       try await Self().memoryPruningWithoutSessionsLeavesDurableRecords($0)
@@ -23,14 +29,14 @@ struct EphemeralConformance {
       try await Self().memoryPruningLeavesDurableRecords($0)
     },
     .init("journalPageMergesBothLedgers") { try await Self().journalPageMergesBothLedgers($0) },
-    .init("lateChangeOfADeletedSessionStaysOutOfTheDurableLedger") {
-      try await Self().lateChangeOfADeletedSessionStaysOutOfTheDurableLedger($0)
+    .init("lateChangeOfDeletedSessionIsNotDurable") {
+      try await Self().lateChangeOfDeletedSessionIsNotDurable($0)
     },
-    .init("fencedProcessWritesNothing") { try await Self().fencedProcessWritesNothing($0) },
-    .init("processWithoutShardsWritesEphemeralSessions") {
-      try await Self().processWithoutShardsWritesEphemeralSessions($0)
+    .init("fencedProcessWritesNothingInMemory") { try await Self().fencedProcessWritesNothingInMemory($0) },
+    .init("processWithoutShardsWritesItsEphemeralSessions") {
+      try await Self().processWithoutShardsWritesItsEphemeralSessions($0)
     },
-    .init("deletedSessionLeavesNothing") { try await Self().deletedSessionLeavesNothing($0) },
+    .init("deletedSessionLeavesNoRecords") { try await Self().deletedSessionLeavesNoRecords($0) },
     .init("dueDeliveriesAreMergedByTime") { try await Self().dueDeliveriesAreMergedByTime($0) },
   ]
 
@@ -80,7 +86,7 @@ struct EphemeralConformance {
   }
 
   private func write(
-    _ store: any Ledger, about session: SessionID? = session.id, _ fill: (inout StoreChange) -> Void
+    _ store: any Ledger, about session: SessionID? = session.id, _ fill: (inout LedgerChange) -> Void
   ) async throws {
     try await store.write { change in
       change.owner = session
@@ -88,7 +94,7 @@ struct EphemeralConformance {
     }
   }
 
-  func wipedSessionLosesBodiesAndReplies(_ kind: LedgerKind) async throws {
+  func deletingBodiesAlsoDeletesReplies(_ kind: LedgerKind) async throws {
     let store = try await open(LedgerBench(kind))
     let task = Self.finished(1)
     try await write(store) { change in
@@ -104,7 +110,7 @@ struct EphemeralConformance {
     #expect(try await store.session(Self.session.id) == Self.session)
     #expect(try await store.smallBody(of: task.id) == [7])
     #expect(try await store.reply(under: LedgerBench.key("a")) == Self.reply("a"))
-    try await write(store) { $0.wipedSession = Self.session.id }
+    try await write(store) { $0.sessionOfDeletedBodies = Self.session.id }
     #expect(try await store.smallBody(of: task.id) == nil)
     #expect(try await store.hasBodyFile(task.id) == false)
     #expect(try await store.task(task.id)?.originalRequest.body == .data([]))
@@ -113,7 +119,7 @@ struct EphemeralConformance {
     await store.close()
   }
 
-  func recordsEndWithTheirProcess(_ kind: LedgerKind) async throws {
+  func recordsInMemoryEndWithTheirProcess(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let store = try await open(bench)
     try await write(store) { change in
@@ -128,7 +134,7 @@ struct EphemeralConformance {
     await next.close()
   }
 
-  func eventNumbersAreNotUsedAgain(_ kind: LedgerKind) async throws {
+  func eventNumbersAreNotReusedAfterReopening(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let store = try await open(bench)
     try await write(store, about: nil) { $0.sessions = [.shared(.shared, of: .default)] }
@@ -149,8 +155,8 @@ struct EphemeralConformance {
     #expect(numbers == numbers.sorted() && Set(numbers).count == 5)
   }
 
-  /// No commit is needed for events in memory, as long as no other process has written.
-  func eventNumbersAreSharedWithOtherProcesses(_ kind: LedgerKind) async throws {
+  /// Events in memory need no commit while no other process writes.
+  func processesShareEventNumbers(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let heard = Mutex<[[Int64]]>([[], []])
     let stores = try [0, 1].map { index in
@@ -166,7 +172,7 @@ struct EphemeralConformance {
       try await write(stores[0], about: .shared) { $0.events = [Self.event(of: .shared)] }
     }
     for store in stores {
-      store.follow()
+      store.publishRemoteCommits()
       await store.close()
     }
     let (own, others) = heard.withLock { ($0[0], $0[1]) }
@@ -174,7 +180,7 @@ struct EphemeralConformance {
     #expect(others.count == 40 && others == others.sorted() && Set(others).isSubset(of: own))
   }
 
-  func idempotencyKeyIsTakenOnce(_ kind: LedgerKind) async throws {
+  func concurrentRequestsClaimAnIdempotencyKeyOnce(_ kind: LedgerKind) async throws {
     let store = try await open(LedgerBench(kind))
     let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
       for number in 0..<40 {
@@ -216,7 +222,7 @@ struct EphemeralConformance {
       }
     }
     let late = Self.time.adding(seconds: 1000)
-    func found(in place: RetainedPlace) async throws -> [TaskID] {
+    func found(in place: StorageTier) async throws -> [TaskID] {
       try await store.finishedTasks(.ended(by: late), in: place, limit: 9).map(\.id)
     }
     #expect(try await found(in: .memory) == [tasks[0].id])
@@ -248,7 +254,7 @@ struct EphemeralConformance {
     var (last, pages, numbers): (Int64, Int, [Int64]) = (0, 0, [])
     while pages < 99 {
       pages += 1
-      // A page of one fragment from each of the two.
+      // Each page has one fragment of each ledger.
       let page = try await store.journal(.tenant(.default), after: last, maximumBytes: 1)
       numbers += page.fragments.map(\.first)
       last = page.coveredSequence
@@ -258,7 +264,7 @@ struct EphemeralConformance {
     await store.close()
   }
 
-  func lateChangeOfADeletedSessionStaysOutOfTheDurableLedger(_ kind: LedgerKind) async throws {
+  func lateChangeOfDeletedSessionIsNotDurable(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let store = try await open(bench)
     try await write(store) { $0.deletedSession = Self.session.id }
@@ -277,25 +283,25 @@ struct EphemeralConformance {
     try await write(store, about: nil) { $0.ownership = ownership }
   }
 
-  func fencedProcessWritesNothing(_ kind: LedgerKind) async throws {
+  func fencedProcessWritesNothingInMemory(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let (first, second) = (try bench.open(), try bench.open())
     for (store, address) in [(first, "a"), (second, "b")] {
-      try await change(store, .enters(address: address))
+      try await change(store, .joins(address: address))
     }
     try await write(first) { $0.sessions = [Self.session] }
     try await change(second, .takesOver([try #require(first.epoch)]))
     await #expect { try await write(first) { $0.events = [Self.event()] } } throws: { error in
-      if case StoreError.fencedOff = error { true } else { false }
+      if case LedgerError.fencedOff = error { true } else { false }
     }
     for store in [first, second] { await store.close() }
   }
 
-  func processWithoutShardsWritesEphemeralSessions(_ kind: LedgerKind) async throws {
+  func processWithoutShardsWritesItsEphemeralSessions(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let (first, second) = (try bench.open(), try bench.open())
     for (store, address) in [(first, "a"), (second, "b")] {
-      try await change(store, .enters(address: address))
+      try await change(store, .joins(address: address))
     }
     try await change(second, .takesOver([]))
     try await write(first) { $0.sessions = [Self.session] }
@@ -305,7 +311,7 @@ struct EphemeralConformance {
     for store in [first, second] { await store.close() }
   }
 
-  func deletedSessionLeavesNothing(_ kind: LedgerKind) async throws {
+  func deletedSessionLeavesNoRecords(_ kind: LedgerKind) async throws {
     let store = try await open(LedgerBench(kind))
     try await write(store) { change in
       change.createdTasks = (1...9).map { Self.task($0) }
@@ -316,12 +322,12 @@ struct EphemeralConformance {
     var settled = Self.delivery(1, at: 0, of: Self.session.id)
     (settled.state, settled.finishedAt) = (.delivered, Self.time)
     try await write(store) { [settled] in $0.updatedDeliveries = [settled] }
-    try await write(store) { $0.thinnedSession = Self.session.id }
+    try await write(store) { $0.partlyDeletedSession = Self.session.id }
     #expect(try await store.hasTasks(Self.session.id) == false)
     try await write(store) { $0.deletedSession = Self.session.id }
     #expect(try await store.session(Self.session.id) == nil)
     #expect(try await store.journal(.session(Self.session.id), after: 0, maximumBytes: 99).fragments == [])
-    let stale = try await store.retained(in: .memory).staleRecords(
+    let stale = try await store.retentionRecords(in: .memory).staleRecords(
       .init(deliveries: Self.time, decisions: Self.time, replies: Self.time), limit: 9)
     #expect(stale.deliveries == [] && stale.decisions == [])
     await store.close()

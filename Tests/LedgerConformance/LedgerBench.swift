@@ -5,16 +5,16 @@ package import TransferModel
 
 /// An implementation of `Ledger`.
 package struct LedgerKind: Sendable {
-  /// Opens a database on behalf of one more process.
-  /// - Parameter publish: receives what the ledger publishes.
+  /// Opens the database for one more process.
+  /// - Parameter publish: receives the published commits.
   package typealias Open = @Sendable (_ publish: @escaping @Sendable (Feed) -> Void) throws -> any Ledger
 
-  /// Makes an empty database.
+  /// Creates an empty database.
   let makeDatabase: @Sendable () -> Open
 
   package init(_ makeDatabase: @escaping @Sendable () -> Open) { self.makeDatabase = makeDatabase }
 
-  /// The same, with the records of ephemeral sessions in memory.
+  /// The same kind, with the records of ephemeral sessions in memory.
   package var withMemory: LedgerKind {
     LedgerKind { [makeDatabase] in
       let open = makeDatabase()
@@ -23,10 +23,10 @@ package struct LedgerKind: Sendable {
   }
 }
 
-/// A database, and the ledgers of processes that open it one after the other.
+/// A database, with the ledgers of processes that open it.
 ///
-/// Suites that open databases are `.serialized`: each ledger may have four descriptors, and if a process has more than some 1,300 of
-/// them, Foundation's `Process.run` reads past the end of a buffer (swift-corelibs-foundation, pull request 5472).
+/// Suites that open databases are `.serialized`, because each ledger may have four descriptors. In a process with more than about 1,300
+/// descriptors, Foundation's `Process.run` reads past the end of a buffer (swift-corelibs-foundation, pull request 5472).
 package final class LedgerBench: Sendable {
   package static let time = Timestamp(seconds: 1_800_000_000)
 
@@ -35,21 +35,21 @@ package final class LedgerBench: Sendable {
 
   package init(_ kind: LedgerKind) { database = kind.makeDatabase() }
 
-  /// What was published, in its order, by all ledgers.
+  /// The commits that all ledgers have published, in order.
   package var published: [JournalFragment] { all.withLock { $0 } }
 
   package func open() throws -> any Ledger {
     try open { [self] feed in all.withLock { $0 += feed.fragments } }
   }
 
-  /// - Parameter publish: receives what the ledger publishes.
+  /// - Parameter publish: receives the published commits.
   package func open(_ publish: @escaping @Sendable (Feed) -> Void) throws -> any Ledger {
     try database(publish)
   }
 
-  /// Whether the ledger refuses a change because a condition of it does not hold.
+  /// Returns whether the ledger refuses a change because a condition is not met.
   static func isUnmet(_ body: () async throws -> Void) async throws -> Bool {
-    do { try await body() } catch StoreError.unmet { return true }
+    do { try await body() } catch LedgerError.conditionFailed { return true }
     return false
   }
 
@@ -62,32 +62,34 @@ package final class LedgerBench: Sendable {
 
 extension Ledger {
   package func finishedTasks(
-    _ query: FinishedTaskQuery, in place: RetainedPlace = .durable, limit: Int
-  ) async throws(StoreError) -> [FinishedTask] {
-    try await retained(in: place).finishedTasks(query, limit: limit)
+    _ query: FinishedTaskQuery, in place: StorageTier = .durable, limit: Int
+  ) async throws(LedgerError) -> [FinishedTask] {
+    try await retentionRecords(in: place).finishedTasks(query, limit: limit)
   }
 
-  package func keptBytes() async throws(StoreError) -> Int64 { try await retained(in: .durable).keptBytes() }
+  package func keptBytes() async throws(LedgerError) -> Int64 {
+    try await retentionRecords(in: .durable).keptBytes()
+  }
 
   package func staleRecords(
-    _ ages: StaleRecords.Ages, limit: Int
-  ) async throws(StoreError) -> StaleRecords {
-    try await retained(in: .durable).staleRecords(ages, limit: limit)
+    _ ages: ExpiredRecords.Cutoffs, limit: Int
+  ) async throws(LedgerError) -> ExpiredRecords {
+    try await retentionRecords(in: .durable).staleRecords(ages, limit: limit)
   }
 
   package func oldestEvents(
-    in place: RetainedPlace = .durable, limit: Int
-  ) async throws(StoreError) -> [AgedEvents] {
-    try await retained(in: place).oldestEvents(limit: limit)
+    in place: StorageTier = .durable, limit: Int
+  ) async throws(LedgerError) -> [JournalRowAge] {
+    try await retentionRecords(in: place).oldestEvents(limit: limit)
   }
 
-  package func write(_ fill: (inout StoreChange) -> Void) async throws {
-    var change = StoreChange()
+  package func write(_ fill: (inout LedgerChange) -> Void) async throws {
+    var change = LedgerChange()
     fill(&change)
     try await write(change)
   }
 
-  /// The reply to the request of that digest.
+  /// Returns the reply under a key to the request with this digest.
   package func reply(under key: IdempotencyKey, to digest: [UInt8] = [1]) async throws -> IdempotentReply? {
     guard case .matching(let reply)? = try await idempotentReply(key, to: digest) else { return nil }
     return reply

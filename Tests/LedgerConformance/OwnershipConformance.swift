@@ -3,20 +3,26 @@ import Synchronization
 import Testing
 import TransferModel
 
-/// Who owns what, and that nobody else writes. Several stores of one database are to each other as processes are.
+/// The contract for ownership and the fence. Each ledger of a database stands for a process.
 struct OwnershipConformance {
   static let cases: [ConformanceCase] = [
-    .init("eachProcessGetsANumber") { try await Self().eachProcessGetsANumber($0) },
-    .init("whoHasLostItsPlaceWritesNothing") { try await Self().whoHasLostItsPlaceWritesNothing($0) },
-    .init("shardsAreHandedOver") { try await Self().shardsAreHandedOver($0) },
-    .init("whoRetiresGetsNothing") { try await Self().whoRetiresGetsNothing($0) },
-    .init("thereIsOneWorker") { try await Self().thereIsOneWorker($0) },
-    .init("eachShardHasOneOwner") { try await Self().eachShardHasOneOwner($0) },
-    .init("decisionsGoWithTheirOwner") { try await Self().decisionsGoWithTheirOwner($0) },
-    .init("messagesAreTheOwners") { try await Self().messagesAreTheOwners($0) },
+    .init("eachProcessGetsAnEpoch") { try await Self().eachProcessGetsAnEpoch($0) },
+    .init("fencedProcessWritesNothing") { try await Self().fencedProcessWritesNothing($0) },
+    .init("handedOverShardsAreWrittenOnlyByTheirNewOwner") {
+      try await Self().handedOverShardsAreWrittenOnlyByTheirNewOwner($0)
+    },
+    .init("retiringProcessGetsNoShards") { try await Self().retiringProcessGetsNoShards($0) },
+    .init("newWorkerFencesOffTheEarlierWorker") { try await Self().newWorkerFencesOffTheEarlierWorker($0) },
+    .init("concurrentTakeOversGiveEachShardOneOwner") {
+      try await Self().concurrentTakeOversGiveEachShardOneOwner($0)
+    },
+    .init("takeOverWithdrawsDecisionsOfTheDeadOwner") {
+      try await Self().takeOverWithdrawsDecisionsOfTheDeadOwner($0)
+    },
+    .init("dueDeliveriesAreReadByTheirOwner") { try await Self().dueDeliveriesAreReadByTheirOwner($0) },
   ]
 
-  /// A session of a shard.
+  /// Returns a session in a shard.
   private static func session(_ shard: UInt8, _ type: SessionType = .default) -> TransferSession {
     TransferSession(
       id: SessionID(high: 0x7000, low: 0x8000_0000_0000_0000 | UInt64(shard)), type: type,
@@ -24,30 +30,30 @@ struct OwnershipConformance {
       identifier: nil, tenant: .default)
   }
 
-  private static func event(_ shard: UInt8) -> StoreChange {
-    var change = StoreChange()
+  private static func event(_ shard: UInt8) -> LedgerChange {
+    var change = LedgerChange()
     let session = session(shard).id
     change.events = [TransferEvent(.sessionDidBecomeInvalid, at: LedgerBench.time, session: session, .none)]
     change.owner = session
     return change
   }
 
-  private static func ownership(_ ownership: OwnershipChange) -> StoreChange {
-    var change = StoreChange()
+  private static func ownership(_ ownership: OwnershipChange) -> LedgerChange {
+    var change = LedgerChange()
     change.ownership = ownership
     return change
   }
 
-  /// Takes part from here on.
+  /// Joins the ledger.
   private static func enter(_ store: any Ledger) async throws -> Epoch {
-    try await store.write(ownership(.enters(address: "here")))
+    try await store.write(ownership(.joins(address: "here")))
     return try #require(store.epoch)
   }
 
-  /// What a store says to a change.
+  /// The outcome of a change.
   private enum Answer: Equatable { case written, notOwner, fencedOff }
-  private static func answer(_ store: any Ledger, _ change: StoreChange) async throws -> Answer {
-    do { try await store.write(change) } catch StoreError.notOwner { return .notOwner } catch StoreError
+  private static func answer(_ store: any Ledger, _ change: LedgerChange) async throws -> Answer {
+    do { try await store.write(change) } catch LedgerError.notOwner { return .notOwner } catch LedgerError
       .fencedOff
     { return .fencedOff }
     return .written
@@ -55,7 +61,7 @@ struct OwnershipConformance {
 
   private static func some(_ numbers: ClosedRange<UInt8>) -> ShardSet { ShardSet(numbers.map { Shard($0) }) }
 
-  func eachProcessGetsANumber(_ kind: LedgerKind) async throws {
+  func eachProcessGetsAnEpoch(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let stores = try (0..<3).map { _ in try bench.open() }
     var epochs: [Epoch] = []
@@ -73,8 +79,8 @@ struct OwnershipConformance {
     for store in stores { await store.close() }
   }
 
-  /// Whoever was taken over from writes nothing: whatever it was about to write, nothing of it is there.
-  func whoHasLostItsPlaceWritesNothing(_ kind: LedgerKind) async throws {
+  /// After a take-over, no pending or later change of the old owner is written.
+  func fencedProcessWritesNothing(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let (first, second, helper) = (try bench.open(), try bench.open(), try bench.open())
     let lost = try await Self.enter(first)
@@ -87,27 +93,27 @@ struct OwnershipConformance {
     first.record(Self.event(1)) { told.add(1, ordering: .relaxed) }
     #expect(try await Self.answer(first, Self.event(1)) == .fencedOff)
     #expect(try await Self.answer(first, Self.ownership(.takesOver([owner]))) == .fencedOff)
-    // One that takes no part is a helper of those that do.
+    // A process that has not joined may write for any session.
     try await helper.write(Self.event(1))
     try await second.write(Self.event(1))
     for store in [first, helper] { await store.close() }
     #expect(told.load(ordering: .relaxed) == 0)
     let page = try await second.journal(.session(Self.session(1).id), after: 0, maximumBytes: 1 << 20)
     #expect(page.fragments.map(\.first) == [1, 2, 3])
-    // Where it comes back, it is another.
+    // A process that joins again gets a new epoch.
     let again = try bench.open()
     #expect(try await Self.enter(again) > owner)
     await again.close()
     await second.close()
   }
 
-  func shardsAreHandedOver(_ kind: LedgerKind) async throws {
+  func handedOverShardsAreWrittenOnlyByTheirNewOwner(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let (first, second) = (try bench.open(), try bench.open())
     let giver = try await Self.enter(first)
     try await first.write(Self.ownership(.takesOver([])))
     let receiver = try await Self.enter(second)
-    // To nobody; and what is not one's own.
+    // Refused: a receiver that has not joined. Ignored: shards of another owner.
     #expect(try await Self.answer(first, Self.ownership(.handsOver(.all, to: receiver + 9))) == .notOwner)
     try await second.write(Self.ownership(.handsOver(.all, to: receiver)))
     #expect(try await first.ownership().shards(of: giver) == .all)
@@ -120,15 +126,15 @@ struct OwnershipConformance {
       #expect(try await Self.answer(first, Self.event(shard)) == (isGiven ? .notOwner : .written))
       #expect(try await Self.answer(second, Self.event(shard)) == (isGiven ? .written : .notOwner))
     }
-    // Facts of others are dropped, and hold nothing up; whoever waits hears of it.
+    // Facts about sessions of another owner are dropped and do not block later facts. `settled` is called all the same.
     let told = Atomic(0)
     let dropped = Atomic(0)
     first.record(Self.event(0)) { told.add(1, ordering: .relaxed) }
     first.record(Self.event(200)) { told.add(10, ordering: .relaxed) }
     first.record(Self.event(0)) { (isWritten: Bool) in dropped.add(isWritten ? 100 : 1, ordering: .relaxed) }
-    #expect(try await Self.answer(first, StoreChange()) == .written)
+    #expect(try await Self.answer(first, LedgerChange()) == .written)
     #expect(told.load(ordering: .relaxed) == 10 && dropped.load(ordering: .relaxed) == 1)
-    // Who leaves writes no more, and its shards are free to be taken.
+    // A process that has left cannot write, and its shards can be taken over.
     try await first.write(Self.ownership(.handsOver(Self.some(100...199), to: receiver)))
     try await first.write(Self.ownership(.leaves))
     #expect(try await Self.answer(first, Self.event(200)) == .fencedOff)
@@ -139,8 +145,8 @@ struct OwnershipConformance {
     for store in [first, second] { await store.close() }
   }
 
-  /// What it has is its own until it gives it away.
-  func whoRetiresGetsNothing(_ kind: LedgerKind) async throws {
+  /// A retiring process keeps its shards until it hands them over.
+  func retiringProcessGetsNoShards(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let (first, second) = (try bench.open(), try bench.open())
     let (giver, leaver) = (try await Self.enter(first), try await Self.enter(second))
@@ -153,41 +159,41 @@ struct OwnershipConformance {
     #expect(try await Self.answer(second, Self.event(5)) == .written)
     try await second.write(Self.ownership(.handsOver(.all, to: giver)))
     #expect(try await first.ownership().shards(of: giver) == .all)
-    // Who is taken over from, or has left, is not about to leave any more.
+    // A process that has left or was taken over from is no longer retiring.
     try await second.write(Self.ownership(.leaves))
     #expect(try await first.ownership().retiring.isEmpty)
     for store in [first, second] { await store.close() }
   }
 
-  /// Whoever was the worker before writes nothing more, be it of its own rows or of others'.
-  func thereIsOneWorker(_ kind: LedgerKind) async throws {
+  /// An earlier worker cannot write, neither its own rows nor others.
+  func newWorkerFencesOffTheEarlierWorker(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let (service, first, second) = (try bench.open(), try bench.open(), try bench.open())
     let owner = try await Self.enter(service)
     try await service.write(Self.ownership(.takesOver([])))
-    func work(_ number: UInt64) -> StoreChange {
-      var change = StoreChange()
+    func work(_ number: UInt64) -> LedgerChange {
+      var change = LedgerChange()
       change.work = [
         StoredWork(task: TaskID(high: 3, low: number), session: Self.session(5).id, document: "w")
       ]
       return change
     }
     #expect(try await service.ownership().worker == 0)
-    try await first.write(Self.ownership(.takesWork))
+    try await first.write(Self.ownership(.becomesWorker))
     let earlier = try #require(first.epoch)
     #expect(try await Self.answer(first, work(1)) == .written)
-    // It is of no shard, and what it tells is of all of them.
+    // The worker owns no shard, and may write events of sessions in all shards.
     #expect(try await Self.answer(first, Self.event(5)) == .written)
     let told = Atomic(0)
-    second.record(Self.ownership(.takesWork)) { told.add(1, ordering: .relaxed) }
+    second.record(Self.ownership(.becomesWorker)) { told.add(1, ordering: .relaxed) }
     second.record(work(2)) { told.add(1, ordering: .relaxed) }
-    #expect(try await Self.answer(second, StoreChange()) == .written)
+    #expect(try await Self.answer(second, LedgerChange()) == .written)
     let table = try await service.ownership()
     #expect(table.worker == second.epoch && earlier > owner && table.worker > earlier)
     #expect(table.processes == [owner: "here"] && table.shards(of: owner) == .all)
     first.record(work(3)) { told.add(10, ordering: .relaxed) }
     #expect(try await Self.answer(first, work(4)) == .fencedOff)
-    // Services and the worker are nothing to each other.
+    // Services and the worker do not fence off each other.
     #expect(try await Self.answer(service, Self.event(5)) == .written)
     let other = try bench.open()
     _ = try await Self.enter(other)
@@ -198,8 +204,8 @@ struct OwnershipConformance {
     #expect(told.load(ordering: .relaxed) == 2)
   }
 
-  /// Of those who take over at once, one owns each shard.
-  func eachShardHasOneOwner(_ kind: LedgerKind) async throws {
+  /// If several processes take over at once, each shard has one owner.
+  func concurrentTakeOversGiveEachShardOneOwner(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let stores = try (0..<4).map { _ in try bench.open() }
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -222,8 +228,8 @@ struct OwnershipConformance {
     for store in stores { await store.close() }
   }
 
-  /// What was asked on behalf of one that is gone is asked no more; what another asks goes on.
-  func decisionsGoWithTheirOwner(_ kind: LedgerKind) async throws {
+  /// Pending decisions of a dead process are withdrawn; those of other processes stay pending.
+  func takeOverWithdrawsDecisionsOfTheDeadOwner(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let (first, second) = (try bench.open(), try bench.open())
     let lost = try await Self.enter(first)
@@ -246,8 +252,8 @@ struct OwnershipConformance {
     for store in [first, second] { await store.close() }
   }
 
-  /// Each process sends the messages of its own sessions.
-  func messagesAreTheOwners(_ kind: LedgerKind) async throws {
+  /// Each process reads the pending deliveries of its own sessions.
+  func dueDeliveriesAreReadByTheirOwner(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let (first, second) = (try bench.open(), try bench.open())
     _ = try await Self.enter(first)
@@ -267,7 +273,7 @@ struct OwnershipConformance {
     }
     #expect(try await due(first) == [5, 50, 51])
     try await first.write(Self.ownership(.handsOver(Self.some(0...9), to: receiver)))
-    _ = try await Self.answer(second, StoreChange())
+    _ = try await Self.answer(second, LedgerChange())
     #expect(try await due(first) == [50, 51])
     #expect(try await due(second) == [5])
     #expect(try await first.nextDeliveryTime() == LedgerBench.time.adding(seconds: 50))

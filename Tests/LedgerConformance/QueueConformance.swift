@@ -2,22 +2,22 @@ import Ledger
 import Testing
 import TransferModel
 
-/// Commands, work and news: what the two processes leave for each other.
+/// The contract for the queues between service and worker: commands, work and reports.
 struct QueueConformance {
   static let cases: [ConformanceCase] = [
-    .init("commandsComeInOrderAndGoWhenTheyAreTaken") {
-      try await Self().commandsComeInOrderAndGoWhenTheyAreTaken($0)
+    .init("commandsAreReadInOrderUntilConsumed") {
+      try await Self().commandsAreReadInOrderUntilConsumed($0)
     },
-    .init("newsComeInOrderAndGoWhenTheyAreTaken") {
-      try await Self().newsComeInOrderAndGoWhenTheyAreTaken($0)
+    .init("workerReportsAreReadInOrderUntilConsumed") {
+      try await Self().workerReportsAreReadInOrderUntilConsumed($0)
     },
-    .init("aNumberIsGivenOutOnce") { try await Self().aNumberIsGivenOutOnce($0) },
-    .init("workIsKeptByTaskAndGoesWhenItIsFinished") {
-      try await Self().workIsKeptByTaskAndGoesWhenItIsFinished($0)
+    .init("queueNumbersAreNotReused") { try await Self().queueNumbersAreNotReused($0) },
+    .init("workIsStoredByTaskUntilFinished") {
+      try await Self().workIsStoredByTaskUntilFinished($0)
     },
-    .init("ofSomeTasksThoseThatAreThere") { try await Self().ofSomeTasksThoseThatAreThere($0) },
-    .init("aDeletedSessionTakesItsCommandsAndWorkAlong") {
-      try await Self().aDeletedSessionTakesItsCommandsAndWorkAlong($0)
+    .init("batchReadSkipsUnknownTasks") { try await Self().batchReadSkipsUnknownTasks($0) },
+    .init("deletedSessionLosesCommandsAndWork") {
+      try await Self().deletedSessionLosesCommandsAndWork($0)
     },
   ]
 
@@ -31,7 +31,7 @@ struct QueueConformance {
   private static func work(_ number: UInt64, _ text: String, in session: UInt64 = 1) -> StoredWork {
     StoredWork(task: task(number), session: Self.session(session), document: text)
   }
-  func commandsComeInOrderAndGoWhenTheyAreTaken(_ kind: LedgerKind)
+  func commandsAreReadInOrderUntilConsumed(_ kind: LedgerKind)
     async throws
   {
     let store = try LedgerBench(kind).open()
@@ -47,45 +47,45 @@ struct QueueConformance {
     await store.close()
   }
 
-  func newsComeInOrderAndGoWhenTheyAreTaken(_ kind: LedgerKind)
+  func workerReportsAreReadInOrderUntilConsumed(_ kind: LedgerKind)
     async throws
   {
     let store = try LedgerBench(kind).open()
-    try await store.write { $0.news = ["a", "b"] }
-    try await store.write { $0.news = ["c"] }
-    #expect(try await store.news(after: 0, limit: 2).map(\.content) == ["a", "b"])
-    #expect(try await store.news(after: 2, limit: 2).map(\.content) == ["c"])
+    try await store.write { $0.workerReports = ["a", "b"] }
+    try await store.write { $0.workerReports = ["c"] }
+    #expect(try await store.workerReports(after: 0, limit: 2).map(\.content) == ["a", "b"])
+    #expect(try await store.workerReports(after: 2, limit: 2).map(\.content) == ["c"])
     try await store.write { change in
-      change.takenNews = [1...2]
-      change.news = ["d"]
+      change.consumedReports = [1...2]
+      change.workerReports = ["d"]
     }
-    #expect(try await store.news(after: 0, limit: 10).map(\.content) == ["c", "d"])
+    #expect(try await store.workerReports(after: 0, limit: 10).map(\.content) == ["c", "d"])
     await store.close()
   }
 
-  /// Who has read up to a number must not miss what comes later, not even where all was taken and the process is another.
-  func aNumberIsGivenOutOnce(_ kind: LedgerKind) async throws {
+  /// Numbers grow even if all rows were consumed and another process writes. Otherwise a reader could miss rows.
+  func queueNumbersAreNotReused(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     for round in 0..<3 {
       let store = try bench.open()
       try await store.write { change in
         change.commands = [Self.command("a")]
-        change.news = ["a"]
+        change.workerReports = ["a"]
       }
       let commands = try await store.commands(after: 0, limit: 10).map(\.number)
-      let news = try await store.news(after: 0, limit: 10).map(\.number)
+      let news = try await store.workerReports(after: 0, limit: 10).map(\.number)
       #expect(commands == [Int64(round + 1)] && news == commands)
       try await store.write { change in
         change.takenCommands = commands.map { $0...$0 }
-        change.takenNews = news.map { $0...$0 }
+        change.consumedReports = news.map { $0...$0 }
       }
       #expect(try await store.commands(after: 0, limit: 10).isEmpty)
-      #expect(try await store.news(after: 0, limit: 10).isEmpty)
+      #expect(try await store.workerReports(after: 0, limit: 10).isEmpty)
       await store.close()
     }
   }
 
-  func workIsKeptByTaskAndGoesWhenItIsFinished(_ kind: LedgerKind)
+  func workIsStoredByTaskUntilFinished(_ kind: LedgerKind)
     async throws
   {
     let store = try LedgerBench(kind).open()
@@ -93,7 +93,7 @@ struct QueueConformance {
     try await store.write { $0.work = [Self.work(2, "c")] }
     #expect(try await store.work() == [Self.work(1, "b", in: 2), Self.work(2, "c")])
     try await store.write { change in
-      // Kept and finished in one change: it is finished.
+      // A task that is both written and finished in one change is finished.
       change.work = [Self.work(3, "d")]
       change.finishedWork = [Self.task(3), Self.task(2)]
     }
@@ -101,7 +101,7 @@ struct QueueConformance {
     await store.close()
   }
 
-  func ofSomeTasksThoseThatAreThere(_ kind: LedgerKind) async throws {
+  func batchReadSkipsUnknownTasks(_ kind: LedgerKind) async throws {
     let store = try LedgerBench(kind).open()
     let tasks = (1...3).map { number in
       TransferTask(
@@ -114,20 +114,20 @@ struct QueueConformance {
     await store.close()
   }
 
-  func aDeletedSessionTakesItsCommandsAndWorkAlong(_ kind: LedgerKind)
+  func deletedSessionLosesCommandsAndWork(_ kind: LedgerKind)
     async throws
   {
     let store = try LedgerBench(kind).open()
     try await store.write { change in
       change.commands = [Self.command("a", 1), Self.command("b", 2)]
       change.work = [Self.work(1, "a", in: 1), Self.work(2, "b", in: 2)]
-      change.news = ["a"]
+      change.workerReports = ["a"]
     }
     try await store.write { $0.deletedSession = Self.session(1) }
     #expect(try await store.commands(after: 0, limit: 9).map(\.content) == [Self.command("b", 2)])
     #expect(try await store.work() == [Self.work(2, "b", in: 2)])
-    // They say themselves whose they are, and are taken as ever.
-    #expect(try await store.news(after: 0, limit: 9).map(\.content) == ["a"])
+    // Reports stay: their documents name the session, and the service consumes them as usual.
+    #expect(try await store.workerReports(after: 0, limit: 9).map(\.content) == ["a"])
     await store.close()
   }
 }

@@ -3,34 +3,36 @@ import Ledger
 import Testing
 import TransferModel
 
-/// Sessions, tasks, events, messages and replies, in whatever keeps them.
+/// The contract for sessions, tasks, events, deliveries and replies.
 struct RecordConformance {
   static let cases: [ConformanceCase] = [
-    .init("taskComesBackAsItWas") { try await Self().taskComesBackAsItWas($0) },
-    .init("theToldPhaseComesBack") { try await Self().theToldPhaseComesBack($0) },
-    .init("emptyBodyIsABody") { try await Self().emptyBodyIsABody($0) },
-    .init("sequenceGrowsWithoutGapsAcrossReopening") {
-      try await Self().sequenceGrowsWithoutGapsAcrossReopening($0)
+    .init("taskIsReadAsWritten") { try await Self().taskIsReadAsWritten($0) },
+    .init("reportedPhaseIsStored") { try await Self().reportedPhaseIsStored($0) },
+    .init("emptyBodyIsStored") { try await Self().emptyBodyIsStored($0) },
+    .init("eventNumbersHaveNoGapsAfterReopening") {
+      try await Self().eventNumbersHaveNoGapsAfterReopening($0)
     },
-    .init("concurrentWritesAreAllCommittedAndPublishedInOrder") {
-      try await Self().concurrentWritesAreAllCommittedAndPublishedInOrder($0)
+    .init("concurrentWritesArePublishedInOrder") {
+      try await Self().concurrentWritesArePublishedInOrder($0)
     },
-    .init("failedRequestLeavesNothingAndHarmsNoOther") {
-      try await Self().failedRequestLeavesNothingAndHarmsNoOther($0)
+    .init("failedWriteDoesNotAffectOtherWrites") {
+      try await Self().failedWriteDoesNotAffectOtherWrites($0)
     },
     .init("journalIsReadByScopeAndCursor") { try await Self().journalIsReadByScopeAndCursor($0) },
-    .init("deliveriesAreDueInOrderUntilSettled") { try await Self().deliveriesAreDueInOrderUntilSettled($0) },
-    .init("sessionsAndIdempotentRepliesComeBack") {
-      try await Self().sessionsAndIdempotentRepliesComeBack($0)
+    .init("dueDeliveriesAreReadInOrderUntilSettled") {
+      try await Self().dueDeliveriesAreReadInOrderUntilSettled($0)
     },
-    .init("backgroundSessionsComeBackAsTheyWereLast") {
-      try await Self().backgroundSessionsComeBackAsTheyWereLast($0)
+    .init("sessionsAndRepliesAreReadAsWritten") {
+      try await Self().sessionsAndRepliesAreReadAsWritten($0)
     },
-    .init("whatBackgroundSessionsHaveNotHandedOver") {
-      try await Self().whatBackgroundSessionsHaveNotHandedOver($0)
+    .init("backgroundSessionIsReadAsLastWritten") {
+      try await Self().backgroundSessionIsReadAsLastWritten($0)
     },
-    .init("deletedSessionTakesItsTasksAndEventsAlong") {
-      try await Self().deletedSessionTakesItsTasksAndEventsAlong($0)
+    .init("pendingBackgroundDeliveriesAreListed") {
+      try await Self().pendingBackgroundDeliveriesAreListed($0)
+    },
+    .init("deletedSessionLosesTasksAndEvents") {
+      try await Self().deletedSessionLosesTasksAndEvents($0)
     },
   ]
 
@@ -57,13 +59,13 @@ struct RecordConformance {
   }
 
   private func create(_ store: any Ledger, _ tasks: [TransferTask]) async throws {
-    var change = StoreChange()
+    var change = LedgerChange()
     change.createdTasks = tasks
     change.events = tasks.map { Self.event(.taskDidCreate, $0) }
     try await store.write(change)
   }
 
-  func taskComesBackAsItWas(_ kind: LedgerKind) async throws {
+  func taskIsReadAsWritten(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     var task = Self.task(1)
     do {
@@ -73,7 +75,7 @@ struct RecordConformance {
       _ = task.lifecycle.resume()
       _ = task.lifecycle.complete()
       task.currentRequest.url = "http://example.com/moved"
-      // A delegate's request may have a body of its own.
+      // A request from the delegate may have a body of its own.
       task.currentRequest.body = .data([7, 0, 255])
       task.retryCount = 3
       var headers = HTTPHeaders()
@@ -85,9 +87,9 @@ struct RecordConformance {
       task.progress.countOfBytesExpectedToReceive = 5
       task.error = TransferError(.destinationNotPermitted, "no", failingURL: "http://a", rule: "loopback")
       task.body = TaskBody(size: 5, sha256: "ab", expiresAt: Self.time)
-      task.beginning = .started(Self.time)
+      task.firstAttempt = .started(Self.time)
       task.completedAt = Self.time
-      var change = StoreChange()
+      var change = LedgerChange()
       change.updatedTasks = [task]
       change.smallBodies[task.id] = [0, 1, 2, 3, 4]
       try await store.write(change)
@@ -100,23 +102,23 @@ struct RecordConformance {
     await store.close()
   }
 
-  /// The activity that clients were last told of.
-  func theToldPhaseComesBack(_ kind: LedgerKind) async throws {
+  /// The phase that clients were last notified of is stored.
+  func reportedPhaseIsStored(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let store = try bench.open()
     for (number, phase) in TaskPhase.allCases.enumerated() {
       var task = Self.task(UInt64(number + 1))
       _ = task.lifecycle.resume()
       try await create(store, [task])
-      for beginning in [TaskBeginning.notYet, .started(Self.time)] {
-        (task.activity, task.beginning) = (phase, beginning)
-        var change = StoreChange()
+      for beginning in [FirstAttemptState.notStarted, .started(Self.time)] {
+        (task.activity, task.firstAttempt) = (phase, beginning)
+        var change = LedgerChange()
         change.updatedTasks = [task]
         try await store.write(change)
         #expect(try await store.task(task.id)?.phase == phase)
       }
       _ = task.lifecycle.suspend()
-      var change = StoreChange()
+      var change = LedgerChange()
       change.updatedTasks = [task]
       try await store.write(change)
       #expect(try await store.task(task.id)?.phase == nil)
@@ -124,12 +126,12 @@ struct RecordConformance {
     await store.close()
   }
 
-  func emptyBodyIsABody(_ kind: LedgerKind) async throws {
+  func emptyBodyIsStored(_ kind: LedgerKind) async throws {
     let store = try LedgerBench(kind).open()
     var task = Self.task(2)
     try await create(store, [task])
     task.body = TaskBody(size: 0, sha256: "", expiresAt: Self.time)
-    var change = StoreChange()
+    var change = LedgerChange()
     change.updatedTasks = [task]
     change.smallBodies[task.id] = []
     try await store.write(change)
@@ -137,7 +139,7 @@ struct RecordConformance {
     await store.close()
   }
 
-  func sequenceGrowsWithoutGapsAcrossReopening(_ kind: LedgerKind)
+  func eventNumbersHaveNoGapsAfterReopening(_ kind: LedgerKind)
     async throws
   {
     let bench = LedgerBench(kind)
@@ -150,7 +152,7 @@ struct RecordConformance {
     #expect(numbers == Array(1...12))
   }
 
-  func concurrentWritesAreAllCommittedAndPublishedInOrder(
+  func concurrentWritesArePublishedInOrder(
     _ kind: LedgerKind
   ) async throws {
     let bench = LedgerBench(kind)
@@ -168,7 +170,7 @@ struct RecordConformance {
     #expect(firsts == Array(1...500))
   }
 
-  func failedRequestLeavesNothingAndHarmsNoOther(_ kind: LedgerKind)
+  func failedWriteDoesNotAffectOtherWrites(_ kind: LedgerKind)
     async throws
   {
     let bench = LedgerBench(kind)
@@ -192,7 +194,7 @@ struct RecordConformance {
     let other: SessionID = Self.id(77)
     let tasks = (1...6).map { Self.task(UInt64($0), in: $0.isMultiple(of: 2) ? other : .shared) }
     let (tenant, nobody) = (Tenant(name: "t"), Tenant(name: "u"))
-    var change = StoreChange()
+    var change = LedgerChange()
     change.sessions = [
       .shared(.shared, of: .default),
       TransferSession(
@@ -201,7 +203,7 @@ struct RecordConformance {
     ]
     try await store.write(change)
     try await create(store, tasks)
-    change = StoreChange()
+    change = LedgerChange()
     change.events = [Self.event(.taskDidChangeState, tasks[1]), Self.event(.taskDidComplete, tasks[1])]
     try await store.write(change)
     func sequences(_ scope: EventScope, after: Int64) async throws -> [Int64] {
@@ -219,7 +221,7 @@ struct RecordConformance {
     await store.close()
   }
 
-  func deliveriesAreDueInOrderUntilSettled(_ kind: LedgerKind)
+  func dueDeliveriesAreReadInOrderUntilSettled(_ kind: LedgerKind)
     async throws
   {
     let store = try LedgerBench(kind).open()
@@ -230,7 +232,7 @@ struct RecordConformance {
         createdAt: Self.time)
     }
     (deliveries[1].attempts, deliveries[1].nextAttemptAt) = (1, Self.time.adding(seconds: 60))
-    var change = StoreChange()
+    var change = LedgerChange()
     change.newDeliveries = deliveries
     try await store.write(change)
     #expect(try await store.dueDeliveries(at: Self.time, limit: 10) == [deliveries[0], deliveries[2]])
@@ -240,12 +242,12 @@ struct RecordConformance {
     deliveries[2].lastError = "x"
     deliveries[2].lastAttemptAt = Self.time.adding(seconds: 2)
     deliveries[2].nextAttemptAt = Self.time.adding(seconds: 5)
-    change = StoreChange()
+    change = LedgerChange()
     change.updatedDeliveries = [deliveries[0], deliveries[2]]
     try await store.write(change)
     #expect(try await store.dueDeliveries(at: Self.time.adding(seconds: 2), limit: 10) == [])
     #expect(try await store.nextDeliveryTime() == Self.time.adding(seconds: 5))
-    // Of a clock that was set back: what was tried later than now does not wait for it to come there again.
+    // After a clock was set back, a delivery with its last attempt in the future is due at once.
     #expect(try await store.dueDeliveries(at: Self.time.adding(seconds: -58), limit: 10) == [])
     #expect(try await store.dueDeliveries(at: Self.time.adding(seconds: -59), limit: 10) == [deliveries[2]])
     #expect(
@@ -260,7 +262,7 @@ struct RecordConformance {
     await store.close()
   }
 
-  func sessionsAndIdempotentRepliesComeBack(_ kind: LedgerKind)
+  func sessionsAndRepliesAreReadAsWritten(_ kind: LedgerKind)
     async throws
   {
     let store = try LedgerBench(kind).open()
@@ -277,7 +279,7 @@ struct RecordConformance {
     let reply = IdempotentReply(
       key: IdempotencyKey(tenant: .default, text: "k"), digest: [1], status: 201, contentType: "a/b",
       location: "/x", body: [0, 1], createdAt: Self.time)
-    var change = StoreChange()
+    var change = LedgerChange()
     change.sessions = [session]
     change.lastIdentifiers = [session.id: 41]
     change.replaceReply(reply, about: nil)
@@ -303,12 +305,12 @@ struct RecordConformance {
     return session
   }
 
-  func backgroundSessionsComeBackAsTheyWereLast(_ kind: LedgerKind)
+  func backgroundSessionIsReadAsLastWritten(_ kind: LedgerKind)
     async throws
   {
     let store = try LedgerBench(kind).open()
     for owes in [false, true, false] {
-      var change = StoreChange()
+      var change = LedgerChange()
       change.sessions = [Self.background(9, owes: owes)]
       try await store.write(change)
       #expect(try await store.sessions().map(\.session) == [Self.background(9, owes: owes)])
@@ -316,7 +318,7 @@ struct RecordConformance {
     await store.close()
   }
 
-  func whatBackgroundSessionsHaveNotHandedOver(_ kind: LedgerKind)
+  func pendingBackgroundDeliveriesAreListed(_ kind: LedgerKind)
     async throws
   {
     let store = try LedgerBench(kind).open()
@@ -330,7 +332,7 @@ struct RecordConformance {
     let other = TransferSession(
       id: Self.id(5), createdAt: Self.time, description: nil, configuration: .init(), delegate: nil)
     let session = Self.background(9)
-    var change = StoreChange()
+    var change = LedgerChange()
     change.sessions = [session, other]
     change.newDeliveries = [
       delivery(1, session.id, .pending), delivery(2, session.id, .delivered), delivery(3, other.id, .pending),
@@ -343,13 +345,13 @@ struct RecordConformance {
     await store.close()
   }
 
-  func deletedSessionTakesItsTasksAndEventsAlong(_ kind: LedgerKind)
+  func deletedSessionLosesTasksAndEvents(_ kind: LedgerKind)
     async throws
   {
     let store = try LedgerBench(kind).open()
     let session: SessionID = Self.id(5)
     try await create(store, [Self.task(1, in: session), Self.task(2)])
-    var change = StoreChange()
+    var change = LedgerChange()
     change.deletedSession = session
     try await store.write(change)
     #expect(try await store.task(Self.id(1)) == nil)

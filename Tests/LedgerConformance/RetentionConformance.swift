@@ -3,27 +3,27 @@ import Ledger
 import Testing
 import TransferModel
 
-/// What the store finds to take away, and takes away.
+/// The contract for finding and pruning expired records.
 struct RetentionConformance {
   static let cases: [ConformanceCase] = [
-    .init("finishedTasksAreFoundInTheirOrderAndUnfinishedOnesNever") {
-      try await Self().finishedTasksAreFoundInTheirOrderAndUnfinishedOnesNever($0)
+    .init("onlyFinishedTasksAreListedInOrder") {
+      try await Self().onlyFinishedTasksAreListedInOrder($0)
     },
-    .init("tasksOfASessionThatIsToBeWokenAreHeld") {
-      try await Self().tasksOfASessionThatIsToBeWokenAreHeld($0)
+    .init("pendingWakeUpMessageKeepsTasksOfItsSession") {
+      try await Self().pendingWakeUpMessageKeepsTasksOfItsSession($0)
     },
-    .init("aTaskWithAMessageUnderWayIsHeldUntilThatIsSettled") {
-      try await Self().aTaskWithAMessageUnderWayIsHeldUntilThatIsSettled($0)
+    .init("pendingDeliveryKeepsItsTask") {
+      try await Self().pendingDeliveryKeepsItsTask($0)
     },
-    .init("aPrunedBodyLeavesItsTask") { try await Self().aPrunedBodyLeavesItsTask($0) },
-    .init("whatADownloadCouldGoOnFromGoesLikeABody") {
-      try await Self().whatADownloadCouldGoOnFromGoesLikeABody($0)
+    .init("taskStaysAfterItsBodyIsPruned") { try await Self().taskStaysAfterItsBodyIsPruned($0) },
+    .init("resumeDataExpiresLikeABody") {
+      try await Self().resumeDataExpiresLikeABody($0)
     },
-    .init("sequenceNumbersAreNotGivenOutAgainWhenTheWholeJournalIsGone") {
-      try await Self().sequenceNumbersAreNotGivenOutAgainWhenTheWholeJournalIsGone($0)
+    .init("eventNumbersAreNotReusedAfterPruningTheJournal") {
+      try await Self().eventNumbersAreNotReusedAfterPruningTheJournal($0)
     },
-    .init("eachTenantHasItsOwnGap") { try await Self().eachTenantHasItsOwnGap($0) },
-    .init("decisionsAndRepliesGoByTheirAge") { try await Self().decisionsAndRepliesGoByTheirAge($0) },
+    .init("pruningReportsAGapPerTenant") { try await Self().pruningReportsAGapPerTenant($0) },
+    .init("oldDecisionsAndRepliesArePruned") { try await Self().oldDecisionsAndRepliesArePruned($0) },
   ]
 
   private static let time = Timestamp(seconds: 1_800_000_000)
@@ -35,7 +35,7 @@ struct RetentionConformance {
       specification: TaskSpecification(kind: .download, request: TransferRequest(url: "http://a/\(number)")))
   }
 
-  /// A task that ended so many seconds after the beginning, with a body that is kept for a minute.
+  /// Returns a task that ended at this second, with a body that is kept for a minute.
   private static func finished(
     _ number: UInt64, at second: Double, bytes: Int64? = nil, in session: SessionID = .shared
   ) -> TransferTask {
@@ -60,8 +60,8 @@ struct RetentionConformance {
       .stateChanged(.running, nil))
   }
 
-  private func write(_ store: any Ledger, _ fill: (inout StoreChange) -> Void) async throws {
-    var change = StoreChange()
+  private func write(_ store: any Ledger, _ fill: (inout LedgerChange) -> Void) async throws {
+    var change = LedgerChange()
     fill(&change)
     try await store.write(change)
   }
@@ -87,7 +87,7 @@ struct RetentionConformance {
 
   private static func ids(_ numbers: UInt64...) -> [TaskID] { numbers.map { id($0) } }
 
-  func finishedTasksAreFoundInTheirOrderAndUnfinishedOnesNever(
+  func onlyFinishedTasksAreListedInOrder(
     _ kind: LedgerKind
   ) async throws {
     let store = try LedgerBench(kind).open()
@@ -104,15 +104,15 @@ struct RetentionConformance {
     #expect(try await numbers(store, .expired(by: Self.time.adding(seconds: 80))) == Self.ids(3))
     #expect(try await numbers(store, .keeping) == Self.ids(3, 1))
     #expect(try await store.keptBytes() == 12)
-    // The row is asked, too: an unfinished task stays whoever asks.
+    // Pruning checks the row as well: an unfinished task is never deleted.
     try await prune(store) { $0.tasks = Self.ids(2, 4) }
     #expect(try await store.task(Self.id(2)) == nil)
     #expect(try await store.task(Self.id(4)) == Self.task(4))
     await store.close()
   }
 
-  /// The client of a background session finds what it is yet to be woken for.
-  func tasksOfASessionThatIsToBeWokenAreHeld(_ kind: LedgerKind)
+  /// The tasks of a background session stay while its wake-up message is pending, so that the client finds them.
+  func pendingWakeUpMessageKeepsTasksOfItsSession(_ kind: LedgerKind)
     async throws
   {
     let store = try LedgerBench(kind).open()
@@ -131,7 +131,7 @@ struct RetentionConformance {
     await store.close()
   }
 
-  func aTaskWithAMessageUnderWayIsHeldUntilThatIsSettled(
+  func pendingDeliveryKeepsItsTask(
     _ kind: LedgerKind
   ) async throws {
     let store = try LedgerBench(kind).open()
@@ -149,7 +149,7 @@ struct RetentionConformance {
     #expect(try await store.oldestEvents(limit: 9).map(\.isHeld) == [false, true])
     try await prune(store) { $0.records.deliveries = [delivery.id] }
     #expect(try await store.dueDeliveries(at: late, limit: 9) == [delivery])
-    // A clock that was set back makes nobody wait for a message that was not sent yet.
+    // After a clock was set back, an unsent delivery is due at once.
     #expect(try await store.dueDeliveries(at: Timestamp(microseconds: 1), limit: 9) == [delivery])
     delivery.state = .delivered
     delivery.finishedAt = Self.time.adding(seconds: 50)
@@ -169,7 +169,7 @@ struct RetentionConformance {
     await store.close()
   }
 
-  func aPrunedBodyLeavesItsTask(_ kind: LedgerKind) async throws {
+  func taskStaysAfterItsBodyIsPruned(_ kind: LedgerKind) async throws {
     let store = try LedgerBench(kind).open()
     var task = Self.finished(1, at: 0, bytes: 2)
     task.response = TransferResponse(
@@ -189,7 +189,7 @@ struct RetentionConformance {
     await store.close()
   }
 
-  func whatADownloadCouldGoOnFromGoesLikeABody(_ kind: LedgerKind)
+  func resumeDataExpiresLikeABody(_ kind: LedgerKind)
     async throws
   {
     let store = try LedgerBench(kind).open()
@@ -211,7 +211,7 @@ struct RetentionConformance {
     await store.close()
   }
 
-  func sequenceNumbersAreNotGivenOutAgainWhenTheWholeJournalIsGone(
+  func eventNumbersAreNotReusedAfterPruningTheJournal(
     _ kind: LedgerKind
   ) async throws {
     let bench = LedgerBench(kind)
@@ -235,8 +235,8 @@ struct RetentionConformance {
     await store.close()
   }
 
-  /// A reader is told of a gap only where something of its own tenant's is gone.
-  func eachTenantHasItsOwnGap(_ kind: LedgerKind) async throws {
+  /// A gap is reported only if events of the reader's own tenant were pruned.
+  func pruningReportsAGapPerTenant(_ kind: LedgerKind) async throws {
     let store = try LedgerBench(kind).open()
     let (other, tenant): (SessionID, Tenant) = (Self.id(5), Tenant(name: "t"))
     let task = Self.task(9, in: other)
@@ -248,7 +248,7 @@ struct RetentionConformance {
           tenant: tenant),
       ]
     }
-    // 1 and 2 are the default tenant's, 3 the other's, 4 the default tenant's.
+    // 1, 2 and 4 belong to the default tenant, 3 to the other.
     try await write(store) { $0.events = [Self.event(Self.task(1), 1), Self.event(Self.task(2), 2)] }
     try await write(store) { $0.events = [Self.event(task, 3)] }
     try await write(store) { $0.events = [Self.event(Self.task(4), 4)] }
@@ -268,7 +268,7 @@ struct RetentionConformance {
 
   private static let key = IdempotencyKey(tenant: Tenant(name: "t"), text: "k")
 
-  func decisionsAndRepliesGoByTheirAge(_ kind: LedgerKind) async throws {
+  func oldDecisionsAndRepliesArePruned(_ kind: LedgerKind) async throws {
     let store = try LedgerBench(kind).open()
     func decision(_ number: UInt64, _ second: Double, _ state: Decision.State) -> Decision {
       let created = Self.time.adding(seconds: second)
@@ -290,11 +290,11 @@ struct RetentionConformance {
       change.settledDecisions = decisions.map { SettledDecision($0) }
       change.replaceReply(reply(0), about: nil)
     }
-    let ages = StaleRecords.Ages(
+    let ages = ExpiredRecords.Cutoffs(
       deliveries: Self.time, decisions: Self.time.adding(seconds: 5), replies: Self.time)
     let stale = try await store.staleRecords(ages, limit: 9)
     #expect(stale.decisions == [decisions[0].id] && stale.replies.map(\.key) == [Self.key])
-    // Another request takes the key before the old reply is gone.
+    // Another request uses the key before the old reply is pruned.
     try await write(store) { $0.replaceReply(reply(1), about: nil) }
     try await prune(store) { $0.records = stale }
     #expect(try await store.reply(under: Self.key) == reply(1))

@@ -2,11 +2,11 @@ import Ledger
 import Testing
 import TransferModel
 
-/// A session goes in slices, whatever it holds.
+/// The contract for the deletion of a session in slices.
 struct SessionDeletionConformance {
   static let cases: [ConformanceCase] = [
-    .init("aSessionGoesInSlicesAndLeavesTheOthers") {
-      try await Self().aSessionGoesInSlicesAndLeavesTheOthers($0)
+    .init("deletionInSlicesLeavesOtherSessions") {
+      try await Self().deletionInSlicesLeavesOtherSessions($0)
     }
   ]
 
@@ -19,7 +19,8 @@ struct SessionDeletionConformance {
       specification: TaskSpecification(kind: .data, request: TransferRequest(url: "http://a/\(number)")))
   }
 
-  private static func fill(_ change: inout StoreChange, _ tasks: ClosedRange<UInt64>, in session: SessionID) {
+  private static func fill(_ change: inout LedgerChange, _ tasks: ClosedRange<UInt64>, in session: SessionID)
+  {
     change.createdTasks += tasks.map { task($0, in: session) }
     change.events += tasks.map {
       TransferEvent(
@@ -27,26 +28,26 @@ struct SessionDeletionConformance {
     }
   }
 
-  func aSessionGoesInSlicesAndLeavesTheOthers(_ kind: LedgerKind) async throws {
+  func deletionInSlicesLeavesOtherSessions(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let store = try bench.open()
-    let count = UInt64(2 * StoreChange.thinningSlice + 1)
+    let count = UInt64(2 * LedgerChange.thinningSlice + 1)
     let (large, small): (SessionID, SessionID) = (Self.id(1), Self.id(2))
-    var change = StoreChange()
+    var change = LedgerChange()
     Self.fill(&change, 10...10, in: small)
     Self.fill(&change, 1000...1000 + count - 1, in: large)
     try await store.write(change)
     let last = store.lastSequence
     var slices = 0
     while try await store.hasTasks(large) {
-      var change = StoreChange()
-      change.thinnedSession = large
+      var change = LedgerChange()
+      change.partlyDeletedSession = large
       #expect(!change.isEmpty)
       try await store.write(change)
       slices += 1
     }
     #expect(slices == 3)
-    change = StoreChange()
+    change = LedgerChange()
     change.deletedSession = large
     try await store.write(change)
     let tasks = try await store.tasks([Self.id(10), Self.id(1000)] as [TaskID])
@@ -56,7 +57,7 @@ struct SessionDeletionConformance {
       #expect(page.fragments.compactMap(\.taskID) == tasks)
     }
     await store.close()
-    // Numbers that were given out do not come again.
+    // Numbers of deleted events are not assigned again.
     let next = try bench.open()
     #expect(next.highestSequence == last)
     await next.close()

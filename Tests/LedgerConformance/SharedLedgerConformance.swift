@@ -3,38 +3,40 @@ import Synchronization
 import Testing
 import TransferModel
 
-/// What holds where several processes write to one ledger. Two stores of one database are to each other as those are.
+/// The contract for several processes with one ledger. Each ledger of a database stands for a process.
 struct SharedLedgerConformance {
   static let cases: [ConformanceCase] = [
-    .init("eachHearsOfAllInOneOrder") { try await Self().eachHearsOfAllInOneOrder($0) },
-    .init("whoWritesNothingHearsOfOthersWhenToldToLook") {
-      try await Self().whoWritesNothingHearsOfOthersWhenToldToLook($0)
+    .init("everyProcessPublishesAllCommitsInOrder") {
+      try await Self().everyProcessPublishesAllCommitsInOrder($0)
     },
-    .init("whoIsFarBehindReadsTheJournal") { try await Self().whoIsFarBehindReadsTheJournal($0) },
-    .init("eventsOfAnothersSessionHaveItsTenant") {
-      try await Self().eventsOfAnothersSessionHaveItsTenant($0)
+    .init("idleProcessPublishesRemoteCommits") {
+      try await Self().idleProcessPublishesRemoteCommits($0)
     },
-    .init("aKeyIsTakenOnce") { try await Self().aKeyIsTakenOnce($0) },
-    .init("aKeyIsFreeAgainWhenItsReplyIsOld") { try await Self().aKeyIsFreeAgainWhenItsReplyIsOld($0) },
-    .init("aRevisionIsReplacedOnce") { try await Self().aRevisionIsReplacedOnce($0) },
-    .init("aTaskIsChangedAsItWasRead") { try await Self().aTaskIsChangedAsItWasRead($0) },
+    .init("largeGapIsReadFromTheJournal") { try await Self().largeGapIsReadFromTheJournal($0) },
+    .init("eventsOfARemoteSessionHaveItsTenant") {
+      try await Self().eventsOfARemoteSessionHaveItsTenant($0)
+    },
+    .init("idempotencyKeyIsClaimedByOneProcess") { try await Self().idempotencyKeyIsClaimedByOneProcess($0) },
+    .init("expiredReplyFreesItsKey") { try await Self().expiredReplyFreesItsKey($0) },
+    .init("configurationRevisionIsReplacedOnce") { try await Self().configurationRevisionIsReplacedOnce($0) },
+    .init("conditionalTaskChangeSucceedsOnce") { try await Self().conditionalTaskChangeSucceedsOnce($0) },
   ]
 
   private static let time = LedgerBench.time
 
-  /// What a store has told streams.
-  private final class Ear: Sendable {
+  /// Records the commits that a ledger publishes.
+  private final class CommitObserver: Sendable {
     private let heard = Mutex<[Feed]>([])
     func hear(_ feed: Feed) { heard.withLock { $0.append(feed) } }
     var feed: [Feed] { heard.withLock { $0 } }
     var numbers: [Int64] { feed.flatMap(\.fragments).flatMap { Array($0.first...$0.last) } }
     var leaps: [Int64] {
-      feed.compactMap { if case .leap(let sequence) = $0 { sequence } else { nil } }
+      feed.compactMap { if case .gap(let sequence) = $0 { sequence } else { nil } }
     }
   }
 
-  private static func event(of session: SessionID = .shared) -> StoreChange {
-    var change = StoreChange()
+  private static func event(of session: SessionID = .shared) -> LedgerChange {
+    var change = LedgerChange()
     change.events = [
       TransferEvent(.sessionDidBecomeInvalid, at: time, session: session, .none)
     ]
@@ -47,7 +49,7 @@ struct SharedLedgerConformance {
       body: [2], createdAt: time.adding(seconds: -age))
   }
 
-  private static func answering(_ reply: IdempotentReply) -> StoreChange {
+  private static func answering(_ reply: IdempotentReply) -> LedgerChange {
     var change = event()
     change.answer(reply)
     return change
@@ -55,9 +57,9 @@ struct SharedLedgerConformance {
 
   // MARK: Numbers and feeds
 
-  func eachHearsOfAllInOneOrder(_ kind: LedgerKind) async throws {
+  func everyProcessPublishesAllCommitsInOrder(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
-    let ears = [Ear(), Ear()]
+    let ears = [CommitObserver(), CommitObserver()]
     let stores = try ears.map { try bench.open($0.hear) }
     await withTaskGroup(of: Void.self) { group in
       for store in stores {
@@ -65,30 +67,30 @@ struct SharedLedgerConformance {
       }
     }
     for store in stores {
-      store.follow()
+      store.publishRemoteCommits()
       await store.close()
     }
     for ear in ears { #expect(ear.numbers == Array(1...200)) }
   }
 
-  func whoWritesNothingHearsOfOthersWhenToldToLook(
+  func idleProcessPublishesRemoteCommits(
     _ kind: LedgerKind
   ) async throws {
     let bench = LedgerBench(kind)
-    let ear = Ear()
+    let ear = CommitObserver()
     let (listener, writer) = (try bench.open(ear.hear), try bench.open())
     try await writer.write(Self.event())
     #expect(ear.feed.isEmpty)
-    listener.follow()
-    listener.follow()
+    listener.publishRemoteCommits()
+    listener.publishRemoteCommits()
     await listener.close()
     await writer.close()
     #expect(ear.numbers == [1] && listener.lastSequence == 1)
   }
 
-  func whoIsFarBehindReadsTheJournal(_ kind: LedgerKind) async throws {
+  func largeGapIsReadFromTheJournal(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
-    let ear = Ear()
+    let ear = CommitObserver()
     let (listener, writer) = (try bench.open(ear.hear), try bench.open())
     try await listener.write(Self.event())
     for _ in 0...Feed.gapLimit { writer.record(Self.event()) {} }
@@ -100,11 +102,11 @@ struct SharedLedgerConformance {
     #expect(ear.numbers == [1, Int64(Feed.gapLimit) + 4])
   }
 
-  func eventsOfAnothersSessionHaveItsTenant(_ kind: LedgerKind)
+  func eventsOfARemoteSessionHaveItsTenant(_ kind: LedgerKind)
     async throws
   {
     let bench = LedgerBench(kind)
-    let ear = Ear()
+    let ear = CommitObserver()
     let (first, second) = (try bench.open(), try bench.open(ear.hear))
     let tenant = Tenant(name: "t")
     let session = TransferSession.shared(LedgerBench.id(5), of: tenant)
@@ -117,7 +119,7 @@ struct SharedLedgerConformance {
 
   // MARK: Conditions
 
-  func aKeyIsTakenOnce(_ kind: LedgerKind) async throws {
+  func idempotencyKeyIsClaimedByOneProcess(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let stores = [try bench.open(), try bench.open()]
     for round in 0..<20 {
@@ -136,13 +138,13 @@ struct SharedLedgerConformance {
       let kept = try await stores[0].reply(under: LedgerBench.key("k\(round)"))
       #expect(try await stores[1].reply(under: LedgerBench.key("k\(round)")) == kept && kept != nil)
     }
-    // Those that were refused left nothing, and took no number.
+    // Refused changes left nothing and used no event numbers.
     let page = try await stores[0].journal(.session(.shared), after: 0, maximumBytes: 1 << 20)
     #expect(page.fragments.map(\.first) == Array(1...20))
     for store in stores { await store.close() }
   }
 
-  func aKeyIsFreeAgainWhenItsReplyIsOld(_ kind: LedgerKind) async throws {
+  func expiredReplyFreesItsKey(_ kind: LedgerKind) async throws {
     let store = try LedgerBench(kind).open()
     let old = Self.reply("k", 201, age: IdempotentReply.retention + 1)
     try await store.write(Self.answering(old))
@@ -150,13 +152,13 @@ struct SharedLedgerConformance {
     try await store.write(Self.answering(Self.reply("k", 202)))
     #expect(try await LedgerBench.isUnmet { try await store.write(Self.answering(Self.reply("k", 203))) })
     #expect(try await store.reply(under: LedgerBench.key("k"))?.status == 202)
-    // Whoever has the key may tell repeats something else.
+    // The process that has the key may replace its reply.
     try await store.write { $0.replaceReply(Self.reply("k", 204), about: nil) }
     #expect(try await store.reply(under: LedgerBench.key("k"))?.status == 204)
     await store.close()
   }
 
-  func aTaskIsChangedAsItWasRead(
+  func conditionalTaskChangeSucceedsOnce(
     _ kind: LedgerKind, in session: TransferSession = .shared(.shared, of: .default)
   ) async throws {
     let store = try LedgerBench(kind).open()
@@ -177,7 +179,7 @@ struct SharedLedgerConformance {
           return try await LedgerBench.isUnmet {
             try await store.write {
               $0.owner = session.id
-              $0.respecifiedTasks = [written]
+              $0.editedTasks = [written]
               $0.conditions = [.unchanged(task)]
             }
           }
@@ -190,7 +192,7 @@ struct SharedLedgerConformance {
     await store.close()
   }
 
-  func aRevisionIsReplacedOnce(_ kind: LedgerKind) async throws {
+  func configurationRevisionIsReplacedOnce(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let stores = [try bench.open(), try bench.open()]
     let name = LedgerBench.name("n")

@@ -5,11 +5,11 @@ import TransferModel
 @Suite struct SessionLifeTests {
   struct Row: Sendable {
     let type: SessionType
-    let words: [SessionWord]
-    /// What the last of them breaks; nil: nothing.
+    let words: [SessionSymbol]
+    /// The rule that the last symbol breaks; `nil` if none is broken.
     var rule: SessionRule?
 
-    init(_ type: SessionType, _ words: [SessionWord], breaks rule: SessionRule? = nil) {
+    init(_ type: SessionType, _ words: [SessionSymbol], breaks rule: SessionRule? = nil) {
       (self.type, self.words, self.rule) = (type, words, rule)
     }
   }
@@ -38,11 +38,11 @@ import TransferModel
       .background, [.taskBegan, .taskEnded, .finishedEvents, .finishedEvents], breaks: .finishedBehindAnEnd),
   ]
 
-  @Test(arguments: rows) func aSessionFollowsItsGrammar(_ row: Row) {
-    var life = SessionLife(row.type)
+  @Test(arguments: rows) func `session accepts the events of its grammar only`(_ row: Row) {
+    var life = SessionLifeAutomaton(row.type)
     var refused: SessionRule?
     for (index, word) in row.words.enumerated() {
-      do throws(SessionLife.Violation) { try life.accept(word) } catch {
+      do throws(SessionLifeAutomaton.Violation) { try life.accept(word) } catch {
         refused = error.rule
         #expect(index == row.words.count - 1 && error.word == word)
       }
@@ -51,23 +51,25 @@ import TransferModel
     if row.rule == nil { #expect(life.isOver == (row.words.last == .becameInvalid)) }
   }
 
-  @Test func theSharedSessionStays() {
-    var life = SessionLife(.default, isShared: true)
-    #expect(throws: SessionLife.Violation.self) { try life.accept(.becameInvalid) }
+  @Test func `shared session never becomes invalid`() {
+    var life = SessionLifeAutomaton(.default, isShared: true)
+    #expect(throws: SessionLifeAutomaton.Violation.self) { try life.accept(.becameInvalid) }
     #expect(throws: Never.self) { try life.accept(.taskBegan) }
     #expect(!life.isOver)
   }
 
-  @Test func everyRuleBites() {
+  @Test func `examples break every rule`() {
     #expect(Set(Self.rows.compactMap(\.rule)).union([.sharedStays]) == Set(SessionRule.allCases))
   }
 
-  @Test func tasksBeginAndEnd() {
-    #expect(SessionWord(TaskWord.created(.data)) == .taskBegan)
-    #expect(SessionWord(TaskWord.becameDownload) == .taskEnded && SessionWord(TaskWord.failure) == .taskEnded)
-    #expect(SessionWord(TaskWord.metrics) == .taskTold)
-    #expect(SessionWord(.sessionDidFinishEvents) == .finishedEvents)
+  @Test func `events have their symbols`() {
+    #expect(SessionSymbol(TaskSymbol.created(.data)) == .taskBegan)
     #expect(
-      SessionWord(.sessionDidBecomeInvalid) == .becameInvalid && SessionWord(.sessionHandleEvents) == nil)
+      SessionSymbol(TaskSymbol.becameDownload) == .taskEnded
+        && SessionSymbol(TaskSymbol.failure) == .taskEnded)
+    #expect(SessionSymbol(TaskSymbol.metrics) == .taskTold)
+    #expect(SessionSymbol(.sessionDidFinishEvents) == .finishedEvents)
+    #expect(
+      SessionSymbol(.sessionDidBecomeInvalid) == .becameInvalid && SessionSymbol(.sessionHandleEvents) == nil)
   }
 }

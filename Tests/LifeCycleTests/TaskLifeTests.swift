@@ -2,16 +2,16 @@ import LifeCycle
 import Testing
 import TransferModel
 
-/// The grammar of a task's events, by examples: lives that URLSession tells, and for each rule events that break it.
+/// The grammar of a task's events, by examples of lives that URLSession allows.
 @Suite struct TaskLifeTests {
   struct Good: Sendable, CustomTestStringConvertible {
     let name: String
-    let circumstances: TaskCircumstances
-    let words: [TaskWord]
+    let circumstances: TaskTraits
+    let words: [TaskSymbol]
     var isOver = true
 
     init(
-      _ name: String, _ circumstances: TaskCircumstances, _ pieces: [TaskWord]..., isOver: Bool = true
+      _ name: String, _ circumstances: TaskTraits, _ pieces: [TaskSymbol]..., isOver: Bool = true
     ) {
       (self.name, self.circumstances, self.words, self.isOver) = (
         name, circumstances, pieces.flatMap { $0 }, isOver
@@ -24,31 +24,31 @@ import TransferModel
 
   static let plain: [Good] = [
     Good("data", .data, .begun(), [.response, .metrics, .success]),
-    Good("data that is cached", .data, .begun(), [.response, .caching, .metrics, .success]),
+    Good("data with a cached response", .data, .begun(), [.response, .caching, .metrics, .success]),
     Good(
-      "data that is counted", .data,
+      "data with progress", .data,
       .begun(), [.progress(.sentBodyData), .response, .progress(.receivedData), .metrics, .success]),
     Good("an upload", .upload, .begun(.upload), [.progress(.sentBodyData), .response, .metrics, .success]),
     Good(
       "a download", .download,
       .begun(.download), [.progress(.wroteData), .finishedDownloading, .metrics, .success]),
     Good(
-      "a download that goes on", .download,
+      "a resumed download", .download,
       .begun(.download), [.resumedAtOffset, .progress(.wroteData), .finishedDownloading, .metrics, .success]),
     Good(
-      "what comes before a response", .data,
+      "events before a response", .data,
       .begun(), [.informational, .redirection, .informational, .response, .metrics, .success]),
     Good("parts", .data, .begun(), [.response, .progress(.receivedData), .response, .metrics, .success]),
     Good("a failure", .data, .begun(), [.metrics, .failure]),
-    Good("a failure behind the response", .data, .begun(), [.response, .metrics, .failure]),
+    Good("a failure after the response", .data, .begun(), [.response, .metrics, .failure]),
     Good("a failure in the queue", .data, [.created(.data), .queued, .metrics, .failure]),
-    Good("cancelled before it is resumed", .data, [.created(.data), .canceling, .metrics, .cancelled]),
-    Good("cancelled, and heard of", .data, .begun(), [.canceling, .response, .metrics, .cancelled]),
-    Good("not yet begun", .data, [.created(.data)], isOver: false),
-    Good("under way", .data, .begun(), [.response], isOver: false),
-    Good("nothing yet", .data, [], isOver: false),
+    Good("cancelled before it was resumed", .data, [.created(.data), .canceling, .metrics, .cancelled]),
+    Good("cancelled, with a late response", .data, .begun(), [.canceling, .response, .metrics, .cancelled]),
+    Good("not started", .data, [.created(.data)], isOver: false),
+    Good("still running", .data, .begun(), [.response], isOver: false),
+    Good("no events", .data, [], isOver: false),
     Good(
-      "no network for a while", .patient,
+      "no network at first", .patient,
       [
         .created(.data), .queued, .offline, .waitsForConnectivity, .transferring, .response, .metrics,
         .success,
@@ -65,10 +65,10 @@ import TransferModel
       "a login", .asking(.taskChallenge),
       .begun(), .asked(.taskChallenge), [.queued, .transferring, .response, .metrics, .success]),
     Good(
-      "a login that is refused, whose answer was held", .asking(.taskChallenge),
+      "a refused login whose response was kept", .asking(.taskChallenge),
       .begun(), .asked(.taskChallenge), [.queued, .response, .caching, .metrics, .success]),
     Good(
-      "a trust in the handshake", .asking(.sessionChallenge, kind: .download),
+      "a trust decision in the handshake", .asking(.sessionChallenge, kind: .download),
       .begun(.download), .asked(.sessionChallenge), [.transferring, .finishedDownloading, .metrics, .success]),
     Good(
       "a redirection", .asking(.redirection),
@@ -77,30 +77,30 @@ import TransferModel
       "a response and its caching", .asking(.response, .caching),
       .begun(), .asked(.response), [.transferring], .asked(.caching), [.transferring, .metrics, .success]),
     Good(
-      "a download in the place of data", .asking(.response),
+      "data that becomes a download", .asking(.response),
       .begun(), .asked(.response), [.transferring, .becameDownload]),
     Good(
-      "the same while suspended", .asking(.response),
+      "suspended data that becomes a download", .asking(.response),
       .begun(), .asked(.response), [.suspended, .becameDownload]),
     Good(
-      "that download", TaskCircumstances(.download, goesOnForDataTask: true),
+      "the download of a data task", TaskTraits(.download, goesOnForDataTask: true),
       [.created(.download), .transferring, .finishedDownloading, .metrics, .success]),
     Good(
-      "a body that is streamed", .upload,
+      "a streamed body", .upload,
       [.created(.upload), .queued], .asked(.newBodyStream),
       [.queued, .transferring, .response, .metrics, .success]),
     Good(
       "a begin date", .asking(.delayedRequest),
       [.created(.data), .queued], .asked(.delayedRequest), [.queued, .transferring], isOver: false),
     Good(
-      "a question that ends with its task", .asking(.response),
+      "cancelled during a decision", .asking(.response),
       .begun(), .asked(.response), [.canceling, .metrics, .cancelled]),
     Good(
-      "nobody answered, and it failed", .upload, .begun(.upload), .asked(.newBodyStream),
+      "an unanswered decision, and a failure", .upload, .begun(.upload), .asked(.newBodyStream),
       [.metrics, .failure]),
     Good(
-      "a completion handler takes the response over",
-      TaskCircumstances(
+      "a completion handler receives the response",
+      TaskTraits(
         .data, asked: .init(.response, .caching, .redirection), hasCompletionHandler: true),
       .begun(), .asked(.redirection), [.queued, .transferring, .response, .caching, .metrics, .success]),
   ]
@@ -112,53 +112,53 @@ import TransferModel
       [.caching, .metrics, .success]),
     Good("suspended in the queue", .data, [.created(.data), .queued, .suspended, .queued], isOver: false),
     Good(
-      "its service ended meanwhile", .data,
+      "suspended while its service restarted", .data,
       .begun(), [.response, .suspended, .transferring, .redirection, .response, .metrics, .success]),
     Good(
-      "a question through a suspension", .asking(.response),
+      "a pending decision during a suspension", .asking(.response),
       .begun(), .asked(.response), [.suspended, .deciding, .transferring, .metrics, .success]),
     Good(
-      "asked while suspended", .asking(.response),
+      "a decision that begins during a suspension", .asking(.response),
       .begun(), [.suspended, .call(.response, asks: true), .deciding, .transferring], isOver: false),
     Good(
-      "asked again about a begin date, as the question went with its service", .asking(.delayedRequest),
+      "a begin-date decision that is repeated after a restart", .asking(.delayedRequest),
       [.created(.data), .queued], .asked(.delayedRequest), [.suspended, .queued], .asked(.delayedRequest),
       isOver: false),
     Good(
-      "the service was killed over a question", .asking(.response),
+      "the service was killed during a decision", .asking(.response),
       .begun(), .asked(.response), [.metrics, .failure]),
   ]
 
   static let inBackground: [Good] = [
     Good(
-      "a download that is tried again", .background(.download),
+      "a retried download", .background(.download),
       .begun(.download), [.resumedAtOffset, .retrying, .transferring, .resumedAtOffset],
       [.finishedDownloading, .metrics, .success]),
     Good("an upload", .background(.upload), .begun(.upload), [.metrics, .success]),
     Good(
-      "data that is tried again", .background(.data),
+      "retried data", .background(.data),
       .begun(), [.response, .retrying, .transferring, .informational, .response, .metrics, .success]),
     Good(
-      "the worker died over a question", .asking(.taskChallenge, kind: .download, in: .background),
+      "the worker died during a decision", .asking(.taskChallenge, kind: .download, in: .background),
       .begun(.download), .asked(.taskChallenge), [.queued, .transferring], .asked(.taskChallenge),
       [.queued, .transferring, .finishedDownloading, .metrics, .success]),
     Good(
-      "no network, which nobody is told", .background(.download),
+      "no network, without an event", .background(.download),
       [.created(.download), .queued, .offline, .transferring, .finishedDownloading, .metrics, .success]),
   ]
 
-  @Test(arguments: good) func aLifeIsAWord(_ row: Good) {
-    var life = TaskLife(row.circumstances)
+  @Test(arguments: good) func `task accepts each example`(_ row: Good) {
+    var life = TaskLifeAutomaton(row.circumstances)
     let (count, violation) = life.take(row.words)
     #expect(count == row.words.count && violation == nil, "\(violation.map { "\($0)" } ?? "")")
     #expect(life.isOver == row.isOver)
     if row.isOver { #expect(life.currentState == .completed) }
   }
 
-  @Test func theStateIsTheLastThatWasTold() {
-    var life = TaskLife(.data)
+  @Test func `state is the last one reported`() {
+    var life = TaskLifeAutomaton(.data)
     for (word, state) in [
-      (TaskWord.created(.data), TaskState.suspended), (.queued, .running), (.suspended, .suspended),
+      (TaskSymbol.created(.data), TaskState.suspended), (.queued, .running), (.suspended, .suspended),
       (.queued, .running), (.canceling, .canceling), (.metrics, .canceling), (.cancelled, .completed),
     ] {
       #expect(life.take([word]).violation == nil)
@@ -166,8 +166,8 @@ import TransferModel
     }
   }
 
-  @Test func aViolationLeavesAllAsItWas() {
-    var life = TaskLife(.data)
+  @Test func `violation leaves the automaton unchanged`() {
+    var life = TaskLifeAutomaton(.data)
     #expect(life.take(.begun()).violation == nil)
     let before = life
     #expect(life.take([.success]).violation?.rule == .metricsBeforeTheEnd)

@@ -2,14 +2,14 @@ import LifeCycle
 import Testing
 import TransferModel
 
-/// Each rule of a task's grammar, and events that break it: the last of a row's words is refused for the rule, and none before it.
+/// Examples for each rule of a task's grammar. The last symbol of a row breaks the rule, and none before it breaks any.
 @Suite struct TaskRuleTests {
   struct Bad: Sendable, CustomTestStringConvertible {
     let rule: TaskRule
-    let circumstances: TaskCircumstances
-    let words: [TaskWord]
+    let circumstances: TaskTraits
+    let words: [TaskSymbol]
 
-    init(_ rule: TaskRule, _ circumstances: TaskCircumstances, _ pieces: [TaskWord]...) {
+    init(_ rule: TaskRule, _ circumstances: TaskTraits, _ pieces: [TaskSymbol]...) {
       (self.rule, self.circumstances, self.words) = (rule, circumstances, pieces.flatMap { $0 })
     }
     var testDescription: String { "\(rule): \(words.map(\.description).joined(separator: " · "))" }
@@ -64,7 +64,7 @@ import TransferModel
     Bad(.phaseFollows, .patient, .begun(), [.suspended, .offline]),
     Bad(.phaseFollows, .patient, .begun(), [.response, .offline]),
     Bad(
-      .phaseFollows, TaskCircumstances(.data, asked: .init(.redirection), waitsForConnectivity: true),
+      .phaseFollows, TaskTraits(.data, asked: .init(.redirection), waitsForConnectivity: true),
       .begun(), .asked(.redirection), [.offline]),
     Bad(.firstPhase, .data, [.created(.data), .transferring]),
     Bad(.firstPhase, .asking(.response), [.created(.data), .deciding]),
@@ -97,7 +97,7 @@ import TransferModel
       .asksWhoWantsToBeAsked, .background(.upload), .begun(.upload), .asked(.newBodyStream)),
     Bad(
       .asksWhoWantsToBeAsked,
-      TaskCircumstances(.data, asked: .init(.response), hasCompletionHandler: true),
+      TaskTraits(.data, asked: .init(.response), hasCompletionHandler: true),
       .begun(), .asked(.response)),
     Bad(.asksWhoWantsToBeAsked, .asking(.response, in: .background), .begun(), .asked(.response)),
   ]
@@ -126,7 +126,7 @@ import TransferModel
     Bad(.beforeTheResponse, .asking(.taskChallenge), .begun(), [.response], .asked(.taskChallenge)),
     Bad(.beforeTheResponse, .upload, .begun(.upload), [.response], .asked(.newBodyStream)),
     Bad(
-      .beforeTheResponse, TaskCircumstances(.data, in: .ephemeral),
+      .beforeTheResponse, TaskTraits(.data, in: .ephemeral),
       .begun(), [.response, .suspended, .transferring, .redirection]),
     Bad(.beforeTheResponse, .data, .begun(), [.response, .suspended, .redirection]),
     Bad(
@@ -188,14 +188,14 @@ import TransferModel
     Bad(.cancelledIsCanceling, .download, .begun(.download), [.canceling, .finishedDownloading]),
   ]
 
-  @Test(arguments: bad) func theLastWordIsRefused(_ row: Bad) {
-    var life = TaskLife(row.circumstances)
+  @Test(arguments: bad) func `last symbol is refused by its rule`(_ row: Bad) {
+    var life = TaskLifeAutomaton(row.circumstances)
     let (count, violation) = life.take(row.words)
     #expect(count == row.words.count - 1, "\(violation.map { "\($0)" } ?? "nothing was refused")")
     #expect(violation?.rule == row.rule && violation?.word == row.words.last)
   }
 
-  @Test func everyRuleBites() {
+  @Test func `examples break every rule`() {
     #expect(Set(Self.bad.map(\.rule)) == Set(TaskRule.allCases))
   }
 }

@@ -4,14 +4,15 @@
 
   /// Deliberate faults around the machines: each drops or alters an input, the state or an outcome.
   struct MachineFaults: FaultInjector {
-    let flaw: Flaw
+    let flaw: InjectedFault
 
     // MARK: A session's machine
 
     func handle(
-      _ input: Input, at now: Now, into turn: inout Turn, by machine: inout SessionMachine
-    ) -> Reply {
-      let before = Before(input, turn, machine)
+      _ input: SessionInput, at now: InputContext, into turn: inout SessionEffects,
+      by machine: inout SessionMachine
+    ) -> InputResult {
+      let before = StateBefore(input, turn, machine)
       guard !isLost(input) else { return .done }
       prepare(input, &machine)
       let reply = machine.decide(input, at: now, into: &turn)
@@ -19,29 +20,29 @@
       return reply
     }
 
-    /// The state that an input is about, before it.
-    private struct Before {
+    /// The state that an input concerns, before the input.
+    private struct StateBefore {
       let task: TaskMachine?
       let owesFinishedEvents: Bool
       let settlements: Int
 
-      init(_ input: Input, _ turn: Turn, _ machine: SessionMachine) {
+      init(_ input: SessionInput, _ turn: SessionEffects, _ machine: SessionMachine) {
         task = input.subject(in: machine).flatMap { machine.task($0) }
         owesFinishedEvents = machine.session.owesFinishedEvents
-        settlements = turn.settlements.count
+        settlements = turn.decisionOutcomes.count
       }
     }
 
-    private func isLost(_ input: Input) -> Bool {
+    private func isLost(_ input: SessionInput) -> Bool {
       switch (flaw, input) {
-      case (.ignoresTheExpiry, .expired), (.settlesNoMessage, .settled): true
+      case (.ignoresTheExpiry, .decisionExpired), (.settlesNoMessage, .settled): true
       default: false
       }
     }
 
-    private func prepare(_ input: Input, _ machine: inout SessionMachine) {
+    private func prepare(_ input: SessionInput, _ machine: inout SessionMachine) {
       switch (flaw, input) {
-      case (.countsNothingDown, .endHolds(let ids)), (.countsNothingDown, .refused(let ids, _)):
+      case (.countsNothingDown, .endsCommitted(let ids)), (.countsNothingDown, .refused(let ids, _)):
         machine.tally.unfinished += ids.count
       case (.asksTheCancelled, .fact(.asked(let id, _, _, _))):
         machine.tasks.change(id) {
@@ -55,20 +56,21 @@
     }
 
     private func change(
-      _ input: Input, _ before: Before, at now: Now, _ turn: inout Turn, _ machine: inout SessionMachine
+      _ input: SessionInput, _ before: StateBefore, at now: InputContext, _ turn: inout SessionEffects,
+      _ machine: inout SessionMachine
     ) {
       switch flaw {
       case .endsTwice:
         guard let task = before.task, !task.isEnding else { break }
-        machine.tasks.change(task.id) { $0.task.place = task.task.place }
+        machine.tasks.change(task.id) { $0.task.executionState = task.task.executionState }
       case .withdrawsNothing:
-        turn.settlements.removeAll { $0.state == .withdrawn && turn.ended.contains($0.task) }
+        turn.decisionOutcomes.removeAll { $0.state == .withdrawn && turn.ended.contains($0.task) }
       case .handsNothingOver:
-        turn.orders.removeAll { $0.isSubmission }
-        turn.commands.removeAll { $0.isSubmission }
+        turn.engineCommands.removeAll { $0.isSubmission }
+        turn.workerCommands.removeAll { $0.isSubmission }
       case .answersTwice:
         guard let task = before.task, let question = task.question,
-          turn.settlements[before.settlements...].contains(where: { $0.id == question.decision })
+          turn.decisionOutcomes[before.settlements...].contains(where: { $0.id == question.decision })
         else { break }
         machine.tasks.change(task.id) { $0.question = $0.question ?? question }
       case .finishesNoEvents:
@@ -91,21 +93,22 @@
     // MARK: The worker's machine
 
     func handle(
-      _ input: WorkerInput, at now: Now, into turn: inout WorkerTurn, by machine: inout WorkerMachine
+      _ input: WorkerInput, at now: InputContext, into turn: inout WorkerEffects,
+      by machine: inout WorkerMachine
     ) {
-      if flaw == .forgetsWhatIsWritten, case .written = input { return }
+      if flaw == .forgetsWhatIsWritten, case .attemptCommitted = input { return }
       let (before, finished) = (machine, turn.finished)
       machine.decide(changed(input, machine), at: now, into: &turn)
       switch flaw {
       case .submitsBeforeTheRow:
         for (id, _) in turn.written {
           if let attempt = machine.attempts[id] {
-            turn.orders.append(.submit(attempt.submission(at: now.wall)))
+            turn.engineCommands.append(.submit(attempt.submission(at: now.wall)))
           }
         }
         turn.written = []
-      case .dropsTheNextAttempt: turn.alarms.removeAll { if case .retry = $0 { true } else { false } }
-      case .dropsTheBeginDate: turn.alarms.removeAll { if case .begin = $0 { true } else { false } }
+      case .dropsTheNextAttempt: turn.timers.removeAll { if case .retry = $0 { true } else { false } }
+      case .dropsTheBeginDate: turn.timers.removeAll { if case .begin = $0 { true } else { false } }
       case .leavesItsRow: turn.finished = finished
       case .forgetsToTellTheEnd: turn.facts.removeAll { if case .ended = $0 { true } else { false } }
       case .staysActive:
@@ -113,33 +116,33 @@
           machine.discretion.begin(id, isDiscretionary: before.attempts[id]?.isDiscretionary ?? false)
         }
       case .yieldsOnItsConnection:
-        for id in machine.discretion.active { machine.attempts.change(id) { $0.isUnderWay = false } }
+        for id in machine.discretion.active { machine.attempts.change(id) { $0.isInFlight = false } }
       case .releasesNobody:
         var discretion = before.discretion
         let released = discretion.release().filter { !machine.discretion.yields($0) }
-        turn.orders.removeAll { $0.task.map(released.contains) ?? false }
+        turn.engineCommands.removeAll { $0.task.map(released.contains) ?? false }
       case .staysHeld:
         guard case .fact(.began(let id, _)) = input, before.discretion.yields(id) else { break }
         machine.discretion.yield(id)
-        turn.orders.removeAll { if case .command(.resume, id, _) = $0 { true } else { false } }
+        turn.engineCommands.removeAll { if case .command(.resume, id, _) = $0 { true } else { false } }
       default: break
       }
     }
 
     private func changed(_ input: WorkerInput, _ machine: WorkerMachine) -> WorkerInput {
       guard flaw == .ignoresTheQuestionsNumber, case .command(.answer(let answer, _), let id) = input,
-        let questions = machine.attempts[id]?.state.questions
+        let questions = machine.attempts[id]?.state.decisionCount
       else { return input }
       return .command(.answer(answer, question: questions), id)
     }
   }
 
-  extension Input {
-    /// The task that it is about, if it is about one.
+  extension SessionInput {
+    /// Returns the task that the input concerns; `nil` if it concerns none.
     fileprivate func subject(in machine: SessionMachine) -> TaskID? {
       switch self {
       case .resume(let id), .suspend(let id), .cancel(let id, _), .answer(let id, _, _, _, _),
-        .offer(let id, _, _), .expired(let id, _), .begin(let id):
+        .offer(let id, _, _), .decisionExpired(let id, _), .begin(let id):
         id
       case .fact(let fact): machine.continued.subject(of: fact)
       default: nil
@@ -147,12 +150,12 @@
     }
   }
 
-  extension Order {
+  extension TransferCommand {
     fileprivate var isSubmission: Bool { if case .submit = self { true } else { false } }
   }
 
-  extension WorkerTurn.Order {
-    /// The task that it starts or continues.
+  extension WorkerEffects.EngineCommand {
+    /// The task that the command starts or continues.
     fileprivate var task: TaskID? {
       switch self {
       case .submit(let submission): submission.task.id
@@ -162,10 +165,10 @@
     }
   }
 
-  extension Flaw {
+  extension InjectedFault {
     package func whilePresent<Result>(_ body: () throws -> Result) rethrows -> Result {
-      try Flaw.$present.withValue(self) {
-        try Flaw.$injector.withValue(MachineFaults(flaw: self), operation: body)
+      try InjectedFault.$present.withValue(self) {
+        try InjectedFault.$injector.withValue(MachineFaults(flaw: self), operation: body)
       }
     }
   }

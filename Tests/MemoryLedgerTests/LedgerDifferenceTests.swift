@@ -8,7 +8,8 @@ import TestSupport
 import Testing
 import TransferModel
 
-/// Random changes, the same to this ledger and to the SQLite ledger: all that can be read afterwards is the same. Ids are few, so that changes meet.
+/// Applies the same random changes to the simulated ledger and to the SQLite ledger, and compares all records. There are few ids, so that
+/// changes concern the same rows.
 @Suite(.serialized) struct LedgerDifferenceTests {
   private static let time = LedgerBench.time
   private static let few: UInt64 = 6
@@ -18,7 +19,7 @@ import TransferModel
     return { publish in try SQLiteLedger(path: path, box: box, published: publish) }
   }
 
-  /// Draws changes.
+  /// A random generator of changes.
   private struct Lot {
     var random: SplitMix64
 
@@ -26,9 +27,9 @@ import TransferModel
     mutating func isTrue(_ parts: UInt64 = 2) -> Bool { random.next().isMultiple(of: parts) }
     mutating func id<Kind>(_ kind: ID<Kind>.Type = ID<Kind>.self) -> ID<Kind> { LedgerBench.id(number()) }
     mutating func moment() -> Timestamp { time.adding(seconds: Double(number(9))) }
-    /// Sessions 1 and 2 are the disk's, 3 is a background session, and 4 is in memory.
+    /// Returns a session id. Sessions 1 and 2 are durable, 3 is a background session, and 4 is in memory.
     mutating func session() -> SessionID { LedgerBench.id(number(4)) }
-    /// A task belongs to the session that its number says.
+    /// Returns the session of a task, by the task's number.
     static func session(of task: UInt64) -> SessionID { LedgerBench.id((task - 1) % 4 + 1) }
 
     mutating func task(isNew: Bool) -> TransferTask {
@@ -48,7 +49,7 @@ import TransferModel
       if isTrue() {
         task.retryWait = RetryWait(lastError: TransferError(.timedOut, "x"), nextAttemptAt: moment())
       }
-      (task.activity, task.beginning) = (.transferring, .started(moment()))
+      (task.activity, task.firstAttempt) = (.transferring, .started(moment()))
       guard isTrue() else { return task }
       _ = task.lifecycle.complete()
       task.completedAt = moment()
@@ -99,14 +100,14 @@ import TransferModel
 
     init(random: SplitMix64) { self.random = random }
 
-    mutating func change() -> StoreChange {
-      var change = StoreChange()
+    mutating func change() -> LedgerChange {
+      var change = LedgerChange()
       switch number(14) {
       case 1, 2: change.createdTasks = [task(isNew: true)]
       case 3, 4:
         change.updatedTasks = [task(isNew: false)]
         if isTrue() { change.smallBodies = [change.updatedTasks[0].id: [1, 2]] }
-      case 5: change.respecifiedTasks = [task(isNew: true)]
+      case 5: change.editedTasks = [task(isNew: true)]
       case 6: change.newDeliveries = [delivery()]
       case 7: change.updatedDeliveries = [delivery()]
       case 8: change.newDecisions = [decision()]
@@ -123,19 +124,19 @@ import TransferModel
       return change
     }
 
-    private mutating func addWork(to change: inout StoreChange) {
+    private mutating func addWork(to change: inout LedgerChange) {
       let task = number()
       change.commands = [StoredCommand(session: Self.session(of: task), document: "c\(task)")]
       change.work = [StoredWork(task: LedgerBench.id(task), session: Self.session(of: task), document: "w")]
-      change.news = ["n\(task)"]
+      change.workerReports = ["n\(task)"]
       if isTrue() { change.takenCommands = [Int64(number())...Int64(number()) + 6] }
-      if isTrue() { change.takenNews = [Int64(number())...Int64(number()) + 6] }
+      if isTrue() { change.consumedReports = [Int64(number())...Int64(number()) + 6] }
       if isTrue() { change.finishedWork = [id()] }
     }
 
     private mutating func tenant() -> Tenant { isTrue() ? .default : Tenant(name: "t") }
 
-    private mutating func addKept(to change: inout StoreChange) {
+    private mutating func addKept(to change: inout LedgerChange) {
       let name = "\(number())"
       let reply = IdempotentReply(
         key: IdempotencyKey(tenant: tenant(), text: name), digest: [1], status: 201, contentType: "a",
@@ -173,10 +174,10 @@ import TransferModel
       return pruning
     }
 
-    private mutating func removeSession(in change: inout StoreChange) {
+    private mutating func removeSession(in change: inout LedgerChange) {
       switch number(4) {
-      case 1: change.wipedSession = LedgerBench.id(4)
-      case 2: change.thinnedSession = session()
+      case 1: change.sessionOfDeletedBodies = LedgerBench.id(4)
+      case 2: change.partlyDeletedSession = session()
       case 3: change.deletedSession = session()
       default: break
       }
@@ -192,7 +193,7 @@ import TransferModel
     }
   }
 
-  /// What is on the heap has no text of its own.
+  /// Returns a task as text. The description of a class would show its address.
   private static func text(_ task: TransferTask) -> String {
     let parts: [Any?] = [
       task.id, task.sessionID, task.priority, task.lifecycle, task.phase, task.originalRequest,
@@ -202,7 +203,7 @@ import TransferModel
     return parts.map { $0.map { "\($0)" } ?? "nil" }.joined(separator: " | ")
   }
 
-  /// All that can be read, as text.
+  /// Returns all readable records as text.
   private static func contents(_ store: any Ledger) async throws -> [String] {
     var lines: [String] = []
     func add(_ name: String, _ value: Any) { lines.append("\(name): \(value)") }
@@ -234,8 +235,8 @@ import TransferModel
     add("journal", try await store.journal(.tenant(.default), after: 0, maximumBytes: 1 << 20))
     add("page", try await store.journal(.tenant(.default), after: 3, maximumBytes: 400))
     add("commands", try await store.commands(after: 0, limit: 99))
-    add("news", try await store.news(after: 0, limit: 99))
-    add("last news", try await store.lastNews() as Any)
+    add("worker reports", try await store.workerReports(after: 0, limit: 99))
+    add("last worker report", try await store.lastWorkerReport() as Any)
     add("work", try await store.work())
     for query in [FinishedTaskQuery.ended(by: late), .expired(by: late), .keeping] {
       add("finished", try await store.finishedTasks(query, limit: 99).map { "\($0)" }.sorted())
@@ -266,7 +267,7 @@ import TransferModel
     return lines
   }
 
-  @Test(arguments: 1...40 as ClosedRange<UInt64>) func bothStoresReadTheSame(_ seed: UInt64) async throws {
+  @Test(arguments: 1...40 as ClosedRange<UInt64>) func ledgersReadEqualRecords(_ seed: UInt64) async throws {
     let benches = [Self.sqlite, .simulated].map { LedgerBench($0) }
     var lot = Lot(random: SplitMix64(seed: seed))
     for _ in 0..<2 {
@@ -274,7 +275,7 @@ import TransferModel
       for store in stores { try await store.write { $0.sessions = Self.sessions } }
       for _ in 0..<60 {
         var change = lot.change()
-        // What nobody has written is not pruned.
+        // Pruning cannot pass the last event.
         if let events = change.pruning?.events {
           change.pruning?.events?.through = min(events.through, stores[0].lastSequence)
         }

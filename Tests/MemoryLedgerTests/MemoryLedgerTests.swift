@@ -6,7 +6,7 @@ import TransferModel
 
 @testable import MemoryLedger
 
-/// The limits of what ephemeral sessions keep in memory.
+/// The memory ledger's size, and its limit of deleted sessions.
 @Suite struct MemoryLedgerTests {
   private static func session(_ number: UInt64) -> TransferSession {
     TransferSession(
@@ -21,8 +21,8 @@ import TransferModel
       specification: TaskSpecification(kind: .data, request: TransferRequest(url: url)))
   }
 
-  private static func change(_ session: SessionID, _ fill: (inout StoreChange) -> Void) -> StoreChange {
-    var change = StoreChange()
+  private static func change(_ session: SessionID, _ fill: (inout LedgerChange) -> Void) -> LedgerChange {
+    var change = LedgerChange()
     change.owner = session
     fill(&change)
     return change
@@ -31,7 +31,7 @@ import TransferModel
   @Test func memorySizeGrowsWithTextAndReturnsToZero() throws {
     let (ledger, session) = (MemoryLedger(), Self.session(1))
     ledger.add(session.id)
-    func write(_ fill: (inout StoreChange) -> Void) throws -> Int {
+    func write(_ fill: (inout LedgerChange) -> Void) throws -> Int {
       _ = try ledger.write(Self.change(session.id, fill), after: 0).get()
       return ledger.memorySize
     }
@@ -49,9 +49,9 @@ import TransferModel
     #expect(try write { $0.deletedSession = session.id } == 0)
   }
 
-  @Test func deletedSessionsAreRememberedUpToALimit() throws {
+  @Test func `ids of deleted sessions are kept up to a limit`() throws {
     let ledger = MemoryLedger()
-    let count = UInt64(MemoryLedger.rememberedSessions) + 5
+    let count = UInt64(MemoryLedger.maximumDeletedIDs) + 5
     for number in 1...count {
       let session: SessionID = LedgerBench.id(number)
       ledger.add(session)
@@ -61,8 +61,8 @@ import TransferModel
     #expect((6...count).allSatisfy { ledger.contains(LedgerBench.id($0)) })
   }
 
-  /// Otherwise the delivery's result would go to the durable ledger, and retries would never end.
-  @Test func deletedSessionIsRememberedWhileAMessageIsPending() throws {
+  /// Without the id, the delivery's result would go to the durable ledger, and retries would never end.
+  @Test func `id of a deleted session is kept while a delivery is pending`() throws {
     let (ledger, first) = (MemoryLedger(), LedgerBench.id(1) as SessionID)
     func delete(_ numbers: Range<UInt64>) throws {
       for number in numbers {
@@ -75,7 +75,7 @@ import TransferModel
       id: LedgerBench.id(1), sessionID: first, taskID: nil, type: .taskDidComplete, webhook: nil, payload: [],
       createdAt: LedgerBench.time)
     _ = try ledger.write(Self.change(first) { [delivery] in $0.newDeliveries = [delivery] }, after: 0).get()
-    let limit = UInt64(MemoryLedger.rememberedSessions)
+    let limit = UInt64(MemoryLedger.maximumDeletedIDs)
     try delete(1..<limit + 5)
     #expect(ledger.contains(first) && !ledger.contains(LedgerBench.id(2)))
     (delivery.state, delivery.finishedAt) = (.delivered, LedgerBench.time)
@@ -88,23 +88,23 @@ import TransferModel
     #expect(!ledger.contains(first))
   }
 
-  @Test func sessionOfARefusedCreationIsForgotten() throws {
+  @Test func `session of a refused creation is removed`() throws {
     let (ledger, session) = (MemoryLedger(), Self.session(1))
     ledger.add(session.id)
     let change = Self.change(session.id) { change in
       change.sessions = [session]
       change.conditions = [.unchanged(Self.task(1, in: session.id, url: "http://a/"))]
     }
-    #expect(throws: StoreError.self) { try ledger.write(change, after: 0).get() }
-    #expect(ledger.knowsNoSession)
-    // One that exists stays in memory, whatever is refused.
+    #expect(throws: LedgerError.self) { try ledger.write(change, after: 0).get() }
+    #expect(ledger.isEmpty)
+    // A session that exists stays in memory after a refused change.
     ledger.add(session.id)
     _ = try ledger.write(Self.change(session.id) { $0.sessions = [session] }, after: 0).get()
-    #expect(throws: StoreError.self) { try ledger.write(change, after: 0).get() }
+    #expect(throws: LedgerError.self) { try ledger.write(change, after: 0).get() }
     #expect(ledger.contains(session.id))
   }
 
-  @Test func secretsAreNotKept() async throws {
+  @Test func `credentials of ephemeral sessions are not stored`() async throws {
     let (ledger, session) = (MemoryLedger(), Self.session(1))
     let space = ProtectionSpace(host: "a.test", port: 1, protocolName: "http")
     let credential = Credential(user: "u", password: "p", persistence: .permanent)
@@ -116,9 +116,9 @@ import TransferModel
     #expect(try await ledger.storage(of: session.id).credentials.isEmpty)
   }
 
-  @Test func closedLedgerReadsNothing() async throws {
+  @Test func `closed ledger fails reads`() async throws {
     let ledger = MemoryLedger()
     ledger.close()
-    await #expect(throws: StoreError.self) { try await ledger.task(LedgerBench.id(1)) }
+    await #expect(throws: LedgerError.self) { try await ledger.task(LedgerBench.id(1)) }
   }
 }

@@ -6,11 +6,11 @@ import Synchronization
 import Testing
 import TransferModel
 
-/// Crashes and faults of the simulated ledger: what was acknowledged stays, what was not is there as its owner chooses.
+/// Crashes and faults of the simulated ledger. Acknowledged changes stay; the test chooses which of the others do.
 @Suite(.serialized) struct SimulatedLedgerTests {
-  private static func news(_ text: String) -> StoreChange {
-    var change = StoreChange()
-    change.news = [text]
+  private static func news(_ text: String) -> LedgerChange {
+    var change = LedgerChange()
+    change.workerReports = [text]
     return change
   }
 
@@ -22,7 +22,7 @@ import TransferModel
     id: LedgerBench.id(9), type: .ephemeral, createdAt: LedgerBench.time, description: nil,
     configuration: SessionConfiguration(), delegate: nil)
 
-  /// The calls back, in their order.
+  /// Records callbacks in order.
   private final class Heard: Sendable {
     private let all = Mutex<[String]>([])
     func hear(_ text: String) { all.withLock { $0.append(text) } }
@@ -30,7 +30,7 @@ import TransferModel
   }
 
   private func told(_ database: SimulatedDatabase) async throws -> [String] {
-    try await SimulatedLedger(on: database).news(after: 0, limit: 100).map(\.content)
+    try await SimulatedLedger(on: database).workerReports(after: 0, limit: 100).map(\.content)
   }
 
   @Test func changesWaitForCommitNext() async throws {
@@ -61,26 +61,26 @@ import TransferModel
     let writing = Task { try await store.write(Self.news("b")) }
     while store.waitingCount < 2 { await Task.yield() }
     store.crash()
-    await #expect(throws: StoreError.self) { try await writing.value }
-    await #expect(throws: StoreError.self) { try await store.write(Self.news("c")) }
-    await #expect(throws: StoreError.self) { try await store.news(after: 0, limit: 1) }
+    await #expect(throws: LedgerError.self) { try await writing.value }
+    await #expect(throws: LedgerError.self) { try await store.write(Self.news("c")) }
+    await #expect(throws: LedgerError.self) { try await store.workerReports(after: 0, limit: 1) }
     store.record(Self.news("d")) { heard.hear("d") }
     #expect(!store.commitNext() && heard.texts == [] && store.waitingCount == 0)
     #expect(try await told(store.database) == [])
   }
 
-  @Test func twoProcessesShareADatabase() async throws {
+  @Test func `two processes share a database`() async throws {
     let first = SimulatedLedger(.atOnce)
     let second = SimulatedLedger(on: first.database)
     try await first.write(Self.news("a"))
     second.record(Self.news("b")) {}
     try await first.write(Self.news("c"))
     second.commitAll()
-    #expect(try await first.news(after: 0, limit: 9).map(\.content) == ["a", "c", "b"])
+    #expect(try await first.workerReports(after: 0, limit: 9).map(\.content) == ["a", "c", "b"])
     let copy = first.database.copy()
     try await first.write(Self.news("d"))
     #expect(try await told(copy) == ["a", "c", "b"])
-    // The one goes, and the other does not notice.
+    // A crash of one process does not affect the other.
     first.crash()
     second.record(Self.news("e")) {}
     second.commitAll()
@@ -88,11 +88,11 @@ import TransferModel
   }
 
   @Test(arguments: [SimulatedLedger.Fault.full, .unavailable])
-  func factsWaitAndRequestsAreRefused(_ fault: SimulatedLedger.Fault) async throws {
+  func `failing database delays facts and refuses requests`(_ fault: SimulatedLedger.Fault) async throws {
     let (store, heard) = (SimulatedLedger(.atOnce), Heard())
     store.set(fault)
     store.record(Self.news("a")) { heard.hear("a") }
-    await #expect(throws: StoreError.self) { try await store.write(Self.news("request")) }
+    await #expect(throws: LedgerError.self) { try await store.write(Self.news("request")) }
     store.record(Self.news("b")) { heard.hear("b") }
     #expect(store.refusal.map { "\($0)" } == "\(fault.error)" && heard.texts == [] && store.waitingCount == 2)
     #expect(try await told(store.database) == [])
@@ -102,20 +102,20 @@ import TransferModel
     #expect(try await told(store.database) == ["a", "b", "c"])
   }
 
-  @Test func refusedRequestOnAFullDiskSetsNoRefusal() async throws {
+  @Test func `refused request on a full disk sets no refusal`() async throws {
     let store = SimulatedLedger(.atOnce)
     store.set(.full)
-    await #expect(throws: StoreError.self) { try await store.write(Self.news("a")) }
+    await #expect(throws: LedgerError.self) { try await store.write(Self.news("a")) }
     #expect(store.refusal == nil)
     store.set(nil)
     #expect(try await told(store.database) == [])
   }
 
-  @Test func ephemeralSessionsDoNotWaitForAFullDatabase() async throws {
+  @Test func `full database does not delay ephemeral sessions`() async throws {
     let (durable, heard) = (SimulatedLedger(.atOnce), Heard())
     let store = CompositeLedger(durable)
-    func change(_ session: SessionID) -> StoreChange {
-      var change = StoreChange()
+    func change(_ session: SessionID) -> LedgerChange {
+      var change = LedgerChange()
       change.owner = session
       change.events = [Self.event(of: session)]
       return change
@@ -134,7 +134,7 @@ import TransferModel
     #expect(heard.texts == ["ephemeral", "shared"] && store.lastSequence > 3)
   }
 
-  @Test func ephemeralSessionsWaitInOrderIfThereAreNoNumbers() async throws {
+  @Test func `ephemeral sessions wait in order without reserved numbers`() async throws {
     let (durable, heard) = (SimulatedLedger(.atOnce), Heard())
     let store = CompositeLedger(durable)
     try await store.write { change in
@@ -142,7 +142,7 @@ import TransferModel
     }
     durable.set(.full)
     for text in ["event", "identifier"] {
-      var change = StoreChange()
+      var change = LedgerChange()
       change.owner = Self.ephemeral.id
       if text == "event" {
         change.events = [Self.event(of: Self.ephemeral.id)]
@@ -156,7 +156,7 @@ import TransferModel
     #expect(heard.texts == ["event", "identifier"])
   }
 
-  @Test func aDamagedRowHarmsNoOther() async throws {
+  @Test func `damaged row does not affect other rows`() async throws {
     let told = Heard()
     let store = SimulatedLedger(.atOnce, unreadable: UnreadableRows { told.hear("\($0.kind) \($0.id)") })
     let files = (1...3).map {
@@ -168,13 +168,13 @@ import TransferModel
     try await store.write { $0.newFiles = files }
     store.database.damage(.file, files[1].id)
     #expect(try await store.files(of: .default, after: nil, limit: 2) == [files[0], files[2]])
-    await #expect(throws: StoreError.self) { try await store.file(files[1].id) }
+    await #expect(throws: LedgerError.self) { try await store.file(files[1].id) }
     #expect(store.unreadable.row(.file, files[1].id) != nil && told.texts == ["file \(files[1].id)"])
     store.database.mend(.file, files[1].id)
     #expect(try await store.file(files[1].id) == files[1])
   }
 
-  @Test func closingWritesWhatWaits() async throws {
+  @Test func `close writes pending changes`() async throws {
     let store = SimulatedLedger()
     store.record(Self.news("a")) {}
     await store.close()

@@ -3,13 +3,13 @@ import Testing
 
 @testable import MemoryLedger
 
-/// Random changes, the same to a table and to a dictionary: both hold the same rows.
+/// Applies the same random changes to a table and a dictionary.
 @Suite struct SortedTableTests {
   private struct Row: MemorySized, Equatable {
     var memorySize: Int
   }
 
-  @Test(arguments: [4, 60, 3000] as [UInt64]) func tableHoldsWhatADictionaryHolds(_ keys: UInt64) {
+  @Test(arguments: [4, 60, 3000] as [UInt64]) func `table has the rows of a dictionary`(_ keys: UInt64) {
     var random = SplitMix64(seed: keys)
     var table = SortedTable<UInt64, Row>()
     var rows: [UInt64: Row] = [:]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Netlink
 
-/// Messages as the kernel would write them on this machine.
+/// Messages in the kernel's format on this machine.
 enum Written {
   static func number(_ value: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: value) { Array($0) } }
 
@@ -45,14 +45,14 @@ enum Written {
   @Test(arguments: [
     (UInt32(0x1_0049), true, true, true), (0x1_0043, true, true, false), (0x1003, true, false, false),
     (0x1_0003, true, false, false), (0x43, true, false, false), (0x1002, false, false, false),
-  ]) func linksHaveFlags(_ flags: UInt32, _ isUp: Bool, _ isRunning: Bool, _ isLoopback: Bool) {
+  ]) func `flags of a link are parsed`(_ flags: UInt32, _ isUp: Bool, _ isRunning: Bool, _ isLoopback: Bool) {
     let link = NetlinkRecords.interface(NetlinkBytes(Written.link("eth0", 3, flags: flags)))
     let expected = NetworkInterface(
       name: "eth0", index: 3, isUp: isUp, isRunning: isRunning, isLoopback: isLoopback)
     #expect(link == expected)
   }
 
-  @Test func addressesAreTheirOwnEnds() {
+  @Test func `address is the local end`() {
     let bytes = Written.address(
       4, 2, Written.attribute(1, [10, 0, 0, 2]) + Written.attribute(2, [10, 0, 0, 1]))
     let four = NetlinkRecords.address(NetlinkBytes(bytes))
@@ -64,7 +64,7 @@ enum Written {
     #expect(NetlinkRecords.address(NetlinkBytes(Written.address(1, 7, []))) == nil)
   }
 
-  @Test func routesOfEveryKind() throws {
+  @Test func `routes of every kind are parsed`() throws {
     let (anywhere, ten) = (try network("0.0.0.0/0"), Written.attribute(1, [10, 0, 0, 0]))
     let metric = Written.attribute(6, Written.number(UInt32(100)))
     #expect(
@@ -79,7 +79,9 @@ enum Written {
       routes(Written.route(8, table: 255, type: 2, ten + Written.out(1))) == [
         NetworkRoute(to: try network("10.0.0.0/8"), table: .local, kind: .local, interface: 1)
       ])
-    for (type, kind) in [(UInt8(6), NetworkRoute.Kind.refusal), (7, .refusal), (8, .refusal), (9, .pass)] {
+    for (type, kind) in [
+      (UInt8(6), NetworkRoute.Kind.refusal), (7, .refusal), (8, .refusal), (9, .continueLookup),
+    ] {
       #expect(
         routes(Written.route(8, type: type, ten + Written.out(1))) == [
           NetworkRoute(to: try network("10.0.0.0/8"), kind: kind, interface: nil)
@@ -87,16 +89,16 @@ enum Written {
     }
   }
 
-  @Test func routesWithSeveralHops() throws {
+  @Test func `route with several hops has several values`() throws {
     let hops: [[UInt8]] = [(2, 0), (3, 1), (4, 0)].map { (index: Int32, flags: UInt8) in
       let gateway = Written.attribute(5, [10, 0, 0, 1])
       return Written.number(UInt16(8 + gateway.count)) + [flags, 0] + Written.number(index) + gateway
     }
     let found = routes(Written.route(0, Written.attribute(9, hops.flatMap(\.self))))
-    #expect(found.map(\.interface) == [2, 4])  // 3 is dead
+    #expect(found.map(\.interface) == [2, 4])  // Hop 3 is dead.
   }
 
-  @Test func whatIsNoWayIsLeftOut() {
+  @Test func `irrelevant routes are ignored`() {
     let out = Written.out(2)
     #expect(routes(Written.route(0, table: 100, out)).isEmpty)
     #expect(routes(Written.route(0, Written.attribute(15, Written.number(UInt32(51_820))) + out)).isEmpty)
@@ -108,24 +110,24 @@ enum Written {
     #expect(routes(Written.route(0, [])).isEmpty)
   }
 
-  @Test func aDumpAsksThreeTimes() throws {
+  @Test func `dump sends three requests`() throws {
     var dump = NetlinkDump(sequence: 5)
     func tell(_ bytes: [UInt8]) throws -> NetlinkDump.Progress {
       let message = try #require(NetlinkMessage.all(in: NetlinkBytes(bytes)).first)
       #expect(dump.isAnswered(by: message, to: 77))
-      return dump.take(message)
+      return dump.handle(message)
     }
     #expect(dump.request.count == 32 && dump.request[4] == 18)
     #expect(try tell(Written.message(16, sequence: 5, Written.link("eth0", 3, flags: 0x1_0043))) == .more)
     guard case .ask(let second) = try tell(Written.message(3, sequence: 5, Written.number(Int32(0)))) else {
-      Issue.record("no question")
+      Issue.record("no dump was requested")
       return
     }
     #expect(second[4] == 22 && second[8] == 6)
     let address = Written.address(3, 2, Written.attribute(2, [10, 0, 0, 1]))
     #expect(try tell(Written.message(20, sequence: 6, address)) == .more)
     guard case .ask(let third) = try tell(Written.message(3, sequence: 6, Written.number(Int32(0)))) else {
-      Issue.record("no question")
+      Issue.record("no dump was requested")
       return
     }
     #expect(third[4] == 26)
@@ -136,7 +138,7 @@ enum Written {
     #expect(try tell(Written.message(3, sequence: 7, Written.number(Int32(0)))) == .finished(snapshot))
   }
 
-  @Test func spoiltDumpsAreKnown() throws {
+  @Test func `interrupted or refused dump fails`() throws {
     let done = Written.number(Int32(0))
     for bytes in [
       Written.message(2, Written.number(Int32(-16))), Written.message(3, flags: 0x12, done),
@@ -144,12 +146,12 @@ enum Written {
       Written.message(16, flags: 0x12, Written.link("eth0", 3, flags: 0)) + Written.message(3, done),
     ] {
       var dump = NetlinkDump(sequence: 1)
-      let last = NetlinkMessage.all(in: NetlinkBytes(bytes)).map { dump.take($0) }.last
-      #expect(last == .spoilt)
+      let last = NetlinkMessage.all(in: NetlinkBytes(bytes)).map { dump.handle($0) }.last
+      #expect(last == .interrupted)
     }
   }
 
-  @Test(arguments: [UInt64(1), 2]) func randomBytesDoNoHarm(_ seed: UInt64) {
+  @Test(arguments: [UInt64(1), 2]) func `random bytes do not crash`(_ seed: UInt64) {
     var generator = SplitMix64(seed: seed)
     let good =
       Written.message(16, Written.link("eth0", 3, flags: 0x1_0043))
@@ -170,7 +172,7 @@ enum Written {
       let whole = NetlinkBytes(bytes)
       var dump = NetlinkDump(sequence: 1)
       for message in NetlinkMessage.all(in: whole) {
-        _ = dump.take(message)
+        _ = dump.handle(message)
         parsed += 1
       }
       _ = NetlinkRecords.interface(whole)

@@ -6,10 +6,10 @@ import Testing
 
 @testable import Netlink
 
-/// Namespaces can be entered by root only, or inside `unshare -Urn` with `lo` up.
+/// Only root can enter namespaces, or a process inside `unshare -Urn` with `lo` up.
 @Suite(.serialized, .blocking, .enabled(if: NetworkNamespace.isOpenToThreads))
 struct NetworkMonitorTests {
-  /// A monitor of a namespace on a loop of its own.
+  /// A monitor of a namespace, with its own loop.
   private final class Watch: Sendable {
     private actor Resident {
       nonisolated let loop: EventLoop
@@ -44,7 +44,7 @@ struct NetworkMonitorTests {
     /// Runs `body` on the loop.
     func hold(_ body: @Sendable () -> Void) async { await resident.run(body) }
 
-    /// Waits, at most 10 s, until the snapshot is such.
+    /// Waits up to 10 s for a snapshot that fits.
     func becomes(_ isWanted: (NetworkSnapshot) -> Bool) async throws -> Bool {
       let limit = ContinuousClock.now + .seconds(10)
       while ContinuousClock.now < limit {
@@ -55,7 +55,7 @@ struct NetworkMonitorTests {
     }
   }
 
-  /// Two namespaces and a cable: eth0 with 192.0.2.1/24 and 2001:db8::1/64 here, far0 there.
+  /// Two namespaces and a cable: eth0 with 192.0.2.1/24 and 2001:db8::1/64 in the first one, far0 in the second.
   private func withCable(_ body: (NetworkNamespace, NetworkNamespace, Watch) async throws -> Void)
     async throws
   {
@@ -72,7 +72,7 @@ struct NetworkMonitorTests {
     snapshot.interfaces.first { $0.name == name }
   }
 
-  @Test func theFirstSnapshotSaysWhatIsThere() async throws {
+  @Test func `first snapshot has all interfaces and routes`() async throws {
     try await withCable { _, _, watch in
       #expect(try await watch.becomes { !$0.interfaces.isEmpty })
       let snapshot = try #require(watch.monitor.snapshot)
@@ -93,7 +93,7 @@ struct NetworkMonitorTests {
     }
   }
 
-  @Test func linksGoDownAndComeBack() async throws {
+  @Test func `link changes are reported`() async throws {
     try await withCable { here, there, watch in
       let far = try address("192.0.2.2")
       #expect(try await watch.becomes { $0.hasRoute(to: far) })
@@ -101,7 +101,7 @@ struct NetworkMonitorTests {
       #expect(try await watch.becomes { interface($0, "eth0")?.isUp == false && !$0.hasRoute(to: far) })
       try here.ip("link set eth0 up")
       #expect(try await watch.becomes { interface($0, "eth0")?.isUp == true && $0.hasRoute(to: far) })
-      // The cable is pulled: the interface stays on, and so does its route.
+      // The cable is pulled. The interface stays on, and its route stays too.
       try there.ip("link set far0 down")
       #expect(try await watch.becomes { interface($0, "eth0")?.isRunning == false && !$0.hasRoute(to: far) })
       let snapshot = try #require(watch.monitor.snapshot)
@@ -111,7 +111,7 @@ struct NetworkMonitorTests {
     }
   }
 
-  @Test func addressesAndRoutesComeAndGo() async throws {
+  @Test func `changes of addresses and routes are reported`() async throws {
     try await withCable { here, _, watch in
       let (own, distant) = (try address("192.0.2.1"), try address("198.51.100.1"))
       #expect(try await watch.becomes { interface($0, "eth0")?.addresses.contains(own) == true })
@@ -133,7 +133,7 @@ struct NetworkMonitorTests {
     }
   }
 
-  @Test func interfacesComeAndGo() async throws {
+  @Test func `changes of interfaces are reported`() async throws {
     try await withCable { here, there, watch in
       try here.connect("wwan0", "198.51.100.1/24", to: there, "far1", "198.51.100.2/24")
       #expect(
@@ -144,7 +144,7 @@ struct NetworkMonitorTests {
     }
   }
 
-  @Test func manyChangesAreToldFewTimesAndNoneIsLost() async throws {
+  @Test func `many changes are reported in few snapshots`() async throws {
     try await withCable { here, _, watch in
       let names = (1...200).map { "198.51.\($0 % 100).\($0)" }
       let lines = names.map { "route add \($0)/32 dev eth0" }.joined(separator: "\n")
@@ -157,10 +157,10 @@ struct NetworkMonitorTests {
     }
   }
 
-  @Test func whatIsLostIsAskedForAnew() async throws {
+  @Test func `snapshot is complete after lost messages`() async throws {
     try await withCable { here, _, watch in
       #expect(try await watch.becomes { interface($0, "eth0")?.isUsable == true })
-      // The loop sleeps while more is told than the socket holds.
+      // The loop sleeps while the kernel sends more than the socket can buffer.
       let (asleep, awake) = (Gate(), Gate())
       let sleeper = Task {
         await watch.hold {
@@ -172,7 +172,7 @@ struct NetworkMonitorTests {
       let numbers = "for a in $(seq 0 15); do for b in $(seq 0 249); do"
       let route = "echo route add 10.$a.$b.0/24 dev eth0"
       try here.run(["/bin/sh", "-c", "\(numbers) \(route); done; done | ip -batch -"])
-      // … Dump, Locks, Drops, Inode
+      // The last columns: Dump, Locks, Drops, Inode.
       let sockets = try here.run(["cat", "/proc/net/netlink"]).split(separator: "\n").dropFirst()
       #expect(sockets.contains { $0.split(separator: " ").dropLast().last != "0" }, "\(sockets)")
       awake.open()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A copy of the descriptor of an open file, as a process has it that is being started and is not another program yet.
+/// A copy of a file's descriptor, such as a starting process has before it calls execve(2).
 final class DescriptorCopy {
   private let descriptor: Int32
 

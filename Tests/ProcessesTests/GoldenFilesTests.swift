@@ -5,23 +5,22 @@ import TransferModel
 
 @testable import Processes
 
-/// What stands in the data directory beside the database is found by every later version: `Tests/Golden/directory` has the lock's
-/// file and the names as they are.
+/// Checks that later versions find the files of the data directory. `Tests/Golden/directory` has a lock's file and the names of all files.
 @Suite struct GoldenFilesTests {
   private static let time = Timestamp(microseconds: 1_800_000_000_123_456)
   private static let task = TaskID(at: time, random: (3, .max))
   private static let file = FileID(at: time, random: (5, 7))
 
-  @Test func theLockSaysWhoHasIt() throws {
+  @Test func `file of a lock names the owner`() throws {
     let owner = ProcessLock.Owner(pid: 4_194_304, startTime: 1 << 40, version: "0.9.0+0a0b0c0d \"x\"")
-    try Golden.expect(owner.bytes, is: "directory/lock.1")
-    #expect(ProcessLock.Owner(bytes: try Golden.bytes("directory/lock.1")) == owner)
-    #expect(try Golden.names(in: "directory") == ["lock.1", "names", "stamped"])
+    try GoldenFiles.expect(owner.bytes, is: "directory/lock.1")
+    #expect(ProcessLock.Owner(bytes: try GoldenFiles.bytes("directory/lock.1")) == owner)
+    #expect(try GoldenFiles.names(in: "directory") == ["lock.1", "names", "stamped"])
   }
 
-  /// A process of a later version may say more of itself, and is known by the rest.
-  @Test func aLaterVersionMaySayMore() throws {
-    let text = try Golden.text("directory/lock.1")
+  /// A later version may add members.
+  @Test func `unknown members of a lock are ignored`() throws {
+    let text = try GoldenFiles.text("directory/lock.1")
     let more = text.replacing(#"{"pid""#, with: #"{"host":{"name":"a"},"pid""#)
     #expect(more != text)
     let owner = ProcessLock.Owner(bytes: Array(more.utf8))
@@ -32,25 +31,25 @@ import TransferModel
     }
   }
 
-  @Test func filesKeepTheirNames() throws {
+  @Test func `names of files never change`() throws {
     let bodies = BlobKey.Part.allCases.map { BlobKey(Self.task, $0, nil) }
     let files = [BlobKey(Self.file), BlobKey(Self.file).part(.draft)]
     let names =
       bodies.map { "bodies/\($0)" } + files.map { "files/\($0)" } + [
-        "\(SetAside.name)/\(Self.time)", DirectoryLock.name,
+        "\(QuarantineDirectory.name)/\(Self.time)", DirectoryLock.name,
       ]
-    try Golden.expect(names.joined(separator: "\n") + "\n", is: "directory/names")
-    // What was written under an epoch, or by one of several attempts.
+    try GoldenFiles.expect(names.joined(separator: "\n") + "\n", is: "directory/names")
+    // Files with a stamp of epoch or attempt.
     let stamped = [BlobStamp(epoch: 7), BlobStamp(attempt: 2), BlobStamp(epoch: 1 << 40, attempt: 12)]
     let later = stamped.flatMap { stamp in BlobKey.Part.allCases.map { BlobKey(Self.task, $0, stamp) } }
-    try Golden.expect(later.map { "bodies/\($0)\n" }.joined(), is: "directory/stamped")
-    let found = try Golden.lines("directory/names").prefix(6) + Golden.lines("directory/stamped")
+    try GoldenFiles.expect(later.map { "bodies/\($0)\n" }.joined(), is: "directory/stamped")
+    let found = try GoldenFiles.lines("directory/names").prefix(6) + GoldenFiles.lines("directory/stamped")
     #expect(
       found.map { BlobKey(String($0.drop { $0 != "/" }.dropFirst())) } == (bodies + files + later)
         as [BlobKey?])
-    // Whoever looks for what is old finds the time in the name.
-    let time = try Golden.lines("directory/names").first { $0.hasPrefix(SetAside.name) }
-      .flatMap { Timestamp(String($0.dropFirst(SetAside.name.count + 1))) }
+    // The name of a quarantine contains its time.
+    let time = try GoldenFiles.lines("directory/names").first { $0.hasPrefix(QuarantineDirectory.name) }
+      .flatMap { Timestamp(String($0.dropFirst(QuarantineDirectory.name.count + 1))) }
     #expect(time?.milliseconds == Self.time.milliseconds)
   }
 }

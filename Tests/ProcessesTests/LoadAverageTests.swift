@@ -4,7 +4,7 @@ import Testing
 @testable import Processes
 
 @Suite struct LoadAverageTests {
-  @Test func theMachinesLoadIsTheKernels() throws {
+  @Test func `load is the load average of the kernel`() throws {
     let before = try Self.kernelsLoad()
     let load = LoadAverage.now()
     let after = try Self.kernelsLoad()

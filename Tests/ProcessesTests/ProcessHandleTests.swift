@@ -10,22 +10,22 @@ import Testing
     return try DetachedProcess.start("/bin/sleep", ["sleep", "1000"], log: log)
   }
 
-  @Test func itIsAskedToEndAndSeenToHaveEnded() throws {
+  @Test func `process ends at SIGTERM and has ended before it is reaped`() throws {
     let pid = try sleeper()
     let process = try #require(ProcessHandle(pid: pid) { true })
     #expect(!process.hasEnded && process.pid == pid)
     #expect(process.send(.terminate) == 0)
     var information = siginfo_t()
     while waitid(P_PID, UInt32(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
-    // Nobody has waited for it yet.
+    // The process is not reaped yet.
     #expect(process.hasEnded)
     #expect(DetachedProcess.reap(pid).map { $0 & 0x7F } == SIGTERM)
     #expect(process.hasEnded && process.send(.terminate) == ESRCH)
     #expect(ProcessHandle(pid: pid) { true } == nil)
   }
 
-  /// The number was given to another meanwhile: that is left alone.
-  @Test func anotherThatHasTheNumberIsNotMeant() throws {
+  /// The process id was reused, so no handle is created.
+  @Test func `process that reuses the id gets no handle`() throws {
     let pid = try sleeper()
     #expect(ProcessHandle(pid: pid) { false } == nil)
     #expect(DetachedProcess.reap(pid) == nil)

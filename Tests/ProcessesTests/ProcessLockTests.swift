@@ -15,33 +15,33 @@ import Testing
     var lock: String { path + "/worker.lock" }
   }
 
-  @Test func oneAtATime() throws {
+  @Test func `lock has one holder`() throws {
     let directory = try Directory()
     var first = ProcessLock(path: directory.lock, version: "1")
     #expect(first != nil)
     #expect(ProcessLock(path: directory.lock, version: "2") == nil)
-    // Whoever was refused has taken nothing away.
+    // The refused attempt has not changed the file.
     #expect(ProcessLock.owner(path: directory.lock)?.version == "1")
     first = nil
     #expect(ProcessLock(path: directory.lock, version: "2") != nil)
   }
 
-  /// Who only looks after what a dead process has left makes nobody think that it lives.
-  @Test func oneThatIsNotToldMakesNobodyALiving() throws {
+  /// A process that removes the files of a dead one must not look like it.
+  @Test func `lock without a version names no owner`() throws {
     let directory = try Directory()
     do { _ = ProcessLock(path: directory.lock, version: "1") }
-    let beat = ProcessLock.lastBeat(path: directory.lock)
+    let beat = ProcessLock.lastHeartbeat(path: directory.lock)
     let lock = try #require(ProcessLock(path: directory.lock, version: nil))
     #expect(ProcessLock(path: directory.lock, version: "2") == nil)
     #expect(ProcessLock.owner(path: directory.lock) == nil)
-    #expect(ProcessLock.lastBeat(path: directory.lock) == beat)
+    #expect(ProcessLock.lastHeartbeat(path: directory.lock) == beat)
     withExtendedLifetime(lock) {}
   }
 
-  @Test func theOwnerIsTold() throws {
+  @Test func `owner of a lock is visible to others`() throws {
     let directory = try Directory()
     #expect(ProcessLock.owner(path: directory.lock) == nil)
-    #expect(!FileManager.default.fileExists(atPath: directory.lock), "a look leaves nothing behind")
+    #expect(!FileManager.default.fileExists(atPath: directory.lock), "a read does not create the file")
     let lock = ProcessLock(path: directory.lock, version: "1.2 \"b\"")
     let owner = try #require(ProcessLock.owner(path: directory.lock))
     #expect(owner.pid == getpid())
@@ -50,16 +50,16 @@ import Testing
     withExtendedLifetime(lock) {}
   }
 
-  @Test func lookingDoesNotDisturb() throws {
+  @Test func `reading the owner keeps the lock`() throws {
     let directory = try Directory()
     let lock = ProcessLock(path: directory.lock, version: "1")
     for _ in 0..<100 { #expect(ProcessLock.owner(path: directory.lock) != nil) }
-    // POSIX locks would have gone with the first descriptor that was closed.
+    // A POSIX lock would have ended with the first closed descriptor.
     #expect(ProcessLock(path: directory.lock, version: "2") == nil)
     withExtendedLifetime(lock) {}
   }
 
-  @Test func whatIsLeftInTheFileIsNoOwner() throws {
+  @Test func `content left in the file names no owner`() throws {
     let directory = try Directory()
     var lock = ProcessLock(path: directory.lock, version: "a version that is longer than the next one")
     withExtendedLifetime(lock) {}
@@ -71,8 +71,8 @@ import Testing
     withExtendedLifetime(lock) {}
   }
 
-  /// Processes are started at any time, and each has copies of all descriptors for a moment.
-  @Test func aCopyOfTheDescriptorKeepsNobodyOut() throws {
+  /// A process that is being started has copies of all descriptors for a moment.
+  @Test func `copied descriptor does not keep the lock`() throws {
     let directory = try Directory()
     var lock = ProcessLock(path: directory.lock, version: "1")
     let copy = try DescriptorCopy(of: directory.lock)
@@ -84,7 +84,7 @@ import Testing
     withExtendedLifetime(copy) {}
   }
 
-  @Test func theFileIsJSONAndItsOwnersAlone() throws {
+  @Test func `lock file is private JSON`() throws {
     let directory = try Directory()
     let lock = ProcessLock(path: directory.lock, version: "1")
     let content = try JSONSerialization.jsonObject(
@@ -98,32 +98,32 @@ import Testing
     withExtendedLifetime(lock) {}
   }
 
-  @Test func aDirectoryThatWasDeletedOrReplacedIsNoticed() throws {
+  @Test func `deleted or replaced directory is noticed`() throws {
     let directory = try Directory()
     let lock = try #require(ProcessLock(path: directory.lock, version: "1"))
-    #expect(lock.isStillThere)
+    #expect(lock.isInPlace)
     try FileManager.default.removeItem(atPath: directory.path)
-    #expect(!lock.isStillThere)
+    #expect(!lock.isInPlace)
     try directory.make()
-    #expect(!lock.isStillThere)
+    #expect(!lock.isInPlace)
     let other = try #require(ProcessLock(path: directory.lock, version: "2"))
-    #expect(other.isStillThere)
-    #expect(!lock.isStillThere)
+    #expect(other.isInPlace)
+    #expect(!lock.isInPlace)
   }
 
-  @Test func whereNoFileCanBeNobodyLocks() throws {
+  @Test func `lock without a possible file is refused`() throws {
     let directory = try Directory()
     #expect(ProcessLock(path: directory.path + "/missing/lock", version: "1") == nil)
     #expect(ProcessLock(path: directory.path, version: "1") == nil)
     #expect(ProcessLock.owner(path: directory.path) == nil)
   }
 
-  /// The number alone does not say that it is the same process.
-  @Test func aNumberThatWasGivenAgainIsAnother() throws {
+  /// The process id alone does not identify a process.
+  @Test func `process with a reused id is not the owner`() throws {
     let startTime = try #require(ProcessStatus(of: "self")?.runningSince)
     #expect(ProcessLock.Owner(pid: getpid(), startTime: startTime, version: "").isAlive)
     #expect(!ProcessLock.Owner(pid: getpid(), startTime: startTime - 1, version: "").isAlive)
-    // Above what the kernel gives (PID_MAX_LIMIT).
+    // Greater than any process id (PID_MAX_LIMIT).
     #expect(!ProcessLock.Owner(pid: 4_194_305, startTime: startTime, version: "").isAlive)
   }
 
@@ -134,7 +134,7 @@ import Testing
       ("7 (ferry) R \(rest)", 987_654), ("7 (ferry) Z \(rest)\n", nil), ("7 (ferry) X \(rest)\n", nil),
       ("7 (ferry) S 1 7", nil), ("", nil),
     ] as [(String, UInt64?)])
-  func startTimes(_ line: String, _ expected: UInt64?) {
+  func `start time is parsed`(_ line: String, _ expected: UInt64?) {
     #expect(ProcessStatus(line: line)?.runningSince == expected)
   }
 }

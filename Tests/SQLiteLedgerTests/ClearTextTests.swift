@@ -12,7 +12,7 @@ import TransferModel
 
 @testable import SQLiteLedger
 
-/// Texts that can be read in the database's file without the key: the README names all of them.
+/// Checks which texts are readable in the database's file without the key. docs/operations.md lists them.
 @Suite(.serialized) struct ClearTextTests {
   private let path = TemporaryDirectory.make("ferry-clear") + "/test.db"
   private static let time = GoldenSamples.time
@@ -23,7 +23,7 @@ import TransferModel
     SecretBox(secrets: keys.map { SymmetricKey(data: [UInt8](repeating: $0, count: 32)) })
   }
 
-  /// Found nowhere else.
+  /// Returns a text that occurs nowhere else.
   private static func marker(_ name: String) -> String { "marker-of-\(name)-7f3a" }
 
   private static let markers = [
@@ -34,14 +34,14 @@ import TransferModel
     "location", "reply", "command", "work", "news",
   ]
 
-  /// One value of each kind, with a marker in each text that a client or an origin chooses.
-  private static var changes: [StoreChange] {
+  /// Changes with one value of each kind. Each text that a client or an origin chooses contains a marker.
+  private static var changes: [LedgerChange] {
     let kept = session
     var configuration = SessionConfiguration()
     configuration.httpAdditionalHeaders = HTTPHeaders([.init(name: "X-A", value: marker("field"))])
     var delegate = SessionDelegate()
     delegate.webhook = Webhook(url: "http://a.test/?\(marker("webhook"))", secret: marker("whsec"))
-    var first = StoreChange()
+    var first = LedgerChange()
     first.sessions = [
       TransferSession(
         id: kept, type: .background, createdAt: time, description: marker("description"),
@@ -66,8 +66,8 @@ import TransferModel
     ]
     first.commands = [StoredCommand(session: kept, document: marker("command"))]
     first.work = [StoredWork(task: task.id, session: kept, document: marker("work"))]
-    first.news = [marker("news")]
-    var second = StoreChange()
+    first.workerReports = [marker("news")]
+    var second = LedgerChange()
     second.updatedTasks = [ended]
     second.smallBodies = [task.id: Array(marker("small").utf8)]
     second.settledDecisions = [SettledDecision(decision)]
@@ -149,7 +149,7 @@ import TransferModel
       body: Array(marker("reply").utf8), createdAt: time)
   }
 
-  /// The markers that stand in the database's files.
+  /// Returns the markers in the database's files.
   private func found() throws -> Set<String> {
     var found: Set<String> = []
     for name in ["", "-wal"] {
@@ -161,13 +161,13 @@ import TransferModel
     return found
   }
 
-  /// Every row is found by its name, and a second one takes its place.
+  /// Checks that every row is found by its keyed hash, and that a second write replaces it.
   private func expectNames(_ box: SecretBox) async throws {
     let store = try SQLiteLedger(path: path, box: box) { _ in }
     #expect(try await store.configuration(Self.named.name) == Self.named)
     #expect(try await store.configurations(of: Self.tenant, after: nil, limit: 9) == [Self.named])
     #expect(try await store.reply(under: Self.reply.key) == Self.reply)
-    var again = StoreChange()
+    var again = LedgerChange()
     again.configurations = [Self.named]
     again.credentials = [Self.credential]
     again.cookies = [(Self.session, .stored(Self.cookie))]
@@ -176,21 +176,21 @@ import TransferModel
     #expect(try await store.configurations(of: Self.tenant, after: nil, limit: 9) == [Self.named])
     #expect(try await store.storage(of: Self.session).credentials == [Self.credential])
     #expect(try await store.storage(of: Self.session).cookies == [Self.cookie])
-    let ages = StaleRecords.Ages(deliveries: Self.time, decisions: Self.time, replies: Self.time)
+    let ages = ExpiredRecords.Cutoffs(deliveries: Self.time, decisions: Self.time, replies: Self.time)
     #expect(try await store.staleRecords(ages, limit: 9).replies.map(\.key) == [Self.reply.key])
     #expect(try await store.smallBody(of: Self.task.id) == Array(Self.marker("small").utf8))
     #expect(try await store.dueDeliveries(at: Self.time, limit: 9) == [Self.delivery])
     await store.close()
   }
 
-  @Test func databaseShowsNamesOfTenantsOnly() async throws {
+  @Test func `database shows only the names of tenants`() async throws {
     let store = try SQLiteLedger(path: path, box: Self.box(1)) { _ in }
     for change in Self.changes { try await store.write(change) }
     #expect(try found() == ["tenant"], "the log of the open database")
     await store.close()
     #expect(try found() == ["tenant"])
     try await expectNames(Self.box(1))
-    // A key that was only put before the others names nothing yet.
+    // The hashes use the old key until the rotation to the new first key.
     try await expectNames(Self.box(2, 1))
     #expect(try SecretRotation.run(database: path, from: Self.box(1), to: Self.box(2, 1)) {} > 20)
     #expect(try found() == ["tenant"])
@@ -198,8 +198,8 @@ import TransferModel
     #expect(try found() == ["tenant"])
   }
 
-  /// A column that holds text or bytes as they are is one of these: whoever adds one looks at the README.
-  @Test func columnsInClearAreListed() throws {
+  /// The columns with text or bytes in clear. List a new one in docs/operations.md as well.
+  @Test func `columns in clear are listed`() throws {
     let queue = try DatabaseQueue()
     try Migrations.migrator(Self.box(1)).migrate(queue)
     let sealed = SealedDocument.allCases.map(\.place) + SealedText.allCases.map(\.place)
@@ -207,7 +207,7 @@ import TransferModel
     for table in StoredTable.allCases {
       let columns = try queue.read { try $0.columns(in: table.rawValue) }
       for column in columns where column.type != "INTEGER" {
-        let place = ColumnPlace(table, try #require(StoredColumn(rawValue: column.name)))
+        let place = ColumnReference(table, try #require(StoredColumn(rawValue: column.name)))
         if !sealed.contains(place) { clear.insert(place.name) }
       }
     }

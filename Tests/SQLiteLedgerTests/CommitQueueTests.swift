@@ -9,7 +9,7 @@ import TransferModel
 
 @testable import SQLiteLedger
 
-/// What becomes of facts and requests while the disk is full. It is made so by a limit to the database's pages.
+/// Facts and requests on a full disk, which a limit of the database's pages simulates.
 @Suite(.endsInTime) struct CommitQueueTests {
   private let disk: DatabasePool
   private let box = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
@@ -24,7 +24,7 @@ import TransferModel
     queue = CommitQueue(writer, lastPatience: .milliseconds(100)) { _ in }
   }
 
-  /// From here on no page more, or as many as there is need for.
+  /// Limits the database to its present pages, or removes the limit.
   private func setFull(_ isFull: Bool) throws {
     try disk.writeWithoutTransaction { database in
       let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
@@ -34,23 +34,23 @@ import TransferModel
     }
   }
 
-  private static func news(_ text: String) -> StoreChange {
-    var change = StoreChange()
-    // More than a page that is begun has room for.
-    change.news = [text, String(repeating: "x", count: 20_000)]
+  private static func news(_ text: String) -> LedgerChange {
+    var change = LedgerChange()
+    // The text does not fit into the rest of a page.
+    change.workerReports = [text, String(repeating: "x", count: 20_000)]
     return change
   }
 
-  private func write(_ change: StoreChange) async -> StoreError? {
+  private func write(_ change: LedgerChange) async -> LedgerError? {
     await withCheckedContinuation { continuation in
       queue.append(.request(change) { continuation.resume(returning: $0) })
     }
   }
 
-  private func expectFull(_ change: StoreChange) async {
+  private func expectFull(_ change: LedgerChange) async {
     let error = await write(change)
     guard case .full? = error else {
-      Issue.record("it was not refused for want of room: \(String(describing: error))")
+      Issue.record("expected the error full, not \(String(describing: error))")
       return
     }
   }
@@ -64,7 +64,7 @@ import TransferModel
     await withCheckedContinuation { continuation in queue.close { continuation.resume() } }
   }
 
-  @Test func aRequestThatFailsLeavesNothingAndNobodyUnwell() async throws {
+  @Test func `failed request leaves nothing and sets no refusal`() async throws {
     try setFull(true)
     await expectFull(Self.news("a"))
     #expect(queue.refusal == nil)
@@ -73,15 +73,15 @@ import TransferModel
     await close()
   }
 
-  /// A store that was full is healthy again as soon as something was written, whichever way that came.
+  /// After a full disk, the refusal ends with the first write, whether of a fact or a request.
   @Test(arguments: [1, 2, 5])
-  func factsWaitForRoomAndThenAllIsWell(_ count: Int) async throws {
+  func `facts wait for room and then end the refusal`(_ count: Int) async throws {
     try setFull(true)
     let committed = AsyncStream<Int>.makeStream()
     for number in 0..<count {
       queue.append(.fact(Self.news("\(number)")) { _ in committed.continuation.yield(number) })
     }
-    // A request behind them is refused rather than kept waiting; by then the facts were as well.
+    // A later request is refused and does not wait. By then the facts were refused as well.
     await expectFull(Self.news("request"))
     try await untilUnwell()
     #expect(try told() == [])
@@ -92,15 +92,15 @@ import TransferModel
       if order.count == count { break }
     }
     #expect(order == Array(0..<count))
-    // It comes in a batch behind theirs.
+    // This request is in a later batch than the facts.
     #expect(await write(Self.news("after")) == nil)
     #expect(queue.refusal == nil)
     #expect(try told() == (0..<count).map { "\($0)" } + ["after"])
     await close()
   }
 
-  /// A disk that takes nothing is not a thread that hangs.
-  @Test func itAnswersWhileFactsWait() async throws {
+  /// A full disk must not look like a hanging thread.
+  @Test func `full disk does not delay the answer to a ping`() async throws {
     try setFull(true)
     queue.append(.fact(Self.news("a")) { _ in })
     try await untilUnwell()
@@ -111,35 +111,35 @@ import TransferModel
     #expect(try told() == ["a"])
   }
 
-  @Test func itAnswersWhereThereIsNothingToWrite() async throws {
+  @Test func `ping is answered without anything to write`() async throws {
     for _ in 0..<3 { await withCheckedContinuation { continuation in queue.ping { continuation.resume() } } }
     await close()
   }
 
-  /// Reports the change instead of writing it.
-  private struct Elsewhere: NumberedWriter {
+  /// A writer that reports changes and does not write them.
+  private struct RemoteError: NumberedWriter {
     let told: @Sendable (_ last: Int64) -> Void
 
-    func write(_ change: StoreChange, after last: Int64) -> Result<[JournalFragment], StoreError> {
+    func write(_ change: LedgerChange, after last: Int64) -> Result<[JournalFragment], LedgerError> {
       told(last)
       return .success([])
     }
   }
 
-  private static func event() -> StoreChange {
-    var change = StoreChange()
+  private static func event() -> LedgerChange {
+    var change = LedgerChange()
     change.events = [TransferEvent(.sessionDidBecomeInvalid, at: .init(seconds: 1), session: .shared, .none)]
     return change
   }
 
-  @Test func numberedEntriesAreWrittenWhileFactsWaitForTheDisk() async throws {
+  @Test func `full disk does not delay numbered entries`() async throws {
     let (told, numbers) = AsyncStream.makeStream(of: Int64.self)
-    let elsewhere = Elsewhere { numbers.yield($0) }
+    let elsewhere = RemoteError { numbers.yield($0) }
     var heard = told.makeAsyncIterator()
     try setFull(true)
     queue.append(.fact(Self.news("a")) { _ in })
-    // Exceeds one commit's limit.
-    for _ in 0..<1100 { queue.append(.fact(StoreChange()) { _ in }) }
+    // More entries than one commit takes.
+    for _ in 0..<1100 { queue.append(.fact(LedgerChange()) { _ in }) }
     try await untilUnwell()
     for last in 0..<3 {
       queue.append(.numbered(.fact(Self.event()) { _ in }, by: elsewhere))
@@ -156,13 +156,12 @@ import TransferModel
     #expect(try self.told() == ["a"])
   }
 
-  /// The refused request is told before the facts are put back: this follows at once.
+  /// Waits for the refusal, which is set just after the refused request has its answer.
   private func untilUnwell() async throws {
     while queue.refusal == nil { await Task.yield() }
   }
 
-  /// Whoever is to end, ends.
-  @Test func closingEndsWhereThereIsNoRoom() async throws {
+  @Test func `close ends on a full disk`() async throws {
     try setFull(true)
     for number in 0..<3 { queue.append(.fact(Self.news("\(number)")) { _ in }) }
     try await untilUnwell()
@@ -170,7 +169,7 @@ import TransferModel
     #expect(try told() == [])
   }
 
-  @Test func closingWritesWhatWaited() async throws {
+  @Test func `close writes waiting facts`() async throws {
     try setFull(true)
     queue.append(.fact(Self.news("a")) { _ in })
     try await untilUnwell()

@@ -10,8 +10,8 @@ import TransferModel
 
 @testable import SQLiteLedger
 
-/// A database as a version has left it is opened by every later one: `Tests/Golden/store` has one for each migration, by its number, as
-/// SQLite writes rows down. They are under the key of `GoldenSamples`.
+/// Opens the databases of all earlier versions. `Tests/Golden/store` has the SQL dump of one for each migration, under the key of
+/// `GoldenSamples`.
 @Suite(.serialized) struct GoldenDatabaseTests {
   private static let first = Migrations.first
   private static let newest = Schema.current.newest
@@ -26,54 +26,54 @@ import TransferModel
     StoredWork(task: samples.task.id, session: samples.session.id, document: #"{"b":2}"#)
   }
 
-  /// Whoever appends a migration leaves a database behind.
-  @Test func theNewestHasOne() async throws {
-    guard try !Golden.names(in: "store").contains(Self.name(Self.newest)) else { return }
+  /// Fails if a new migration has no golden database, and prints one.
+  @Test func `newest migration has a golden database`() async throws {
+    guard try !GoldenFiles.names(in: "store").contains(Self.name(Self.newest)) else { return }
     let store = try SQLiteLedger(path: path, box: GoldenSamples.box) { _ in }
     for change in samples.changes { try await store.write(change) }
-    var change = StoreChange()
-    (change.commands, change.work, change.news) = ([command], [work], [#"{"c":3}"#])
+    var change = LedgerChange()
+    (change.commands, change.work, change.workerReports) = ([command], [work], [#"{"c":3}"#])
     try await store.write(change)
     var pruning = Pruning()
     pruning.events = PrunedEvents(through: 0, time: GoldenSamples.time)
-    change = StoreChange()
+    change = LedgerChange()
     change.pruning = pruning
     try await store.write(change)
     await store.close()
     let queue = try DatabaseQueue(path: path)
     let dump = try await queue.read { try Self.dump($0) }
-    try Golden.expect(dump, is: "store/" + Self.name(Self.newest))
+    try GoldenFiles.expect(dump, is: "store/" + Self.name(Self.newest))
   }
 
-  @Test(arguments: first...newest) func itIsOpened(_ migration: Int) async throws {
-    let dump = try Golden.text("store/" + Self.name(migration))
+  @Test(arguments: first...newest) func `golden database opens`(_ migration: Int) async throws {
+    let dump = try GoldenFiles.text("store/" + Self.name(migration))
     let queue = try DatabaseQueue(path: path)
     try await queue.write { try $0.execute(sql: dump) }
     #expect(
       try await queue.read { try Migrations.migrator(GoldenSamples.box).appliedMigrations($0).count }
         == migration - Self.first + 1)
     try queue.close()
-    try await GoldenTests.expectAll(path, GoldenSamples.box)
+    try await GoldenDocumentFormatTests.expectAll(path, GoldenSamples.box)
     let store = try SQLiteLedger(path: path, box: GoldenSamples.box) { _ in }
     #expect(try await store.commands(after: 0, limit: 9).map(\.content) == [command])
-    #expect(try await store.news(after: 0, limit: 9).map(\.content) == [#"{"c":3}"#])
+    #expect(try await store.workerReports(after: 0, limit: 9).map(\.content) == [#"{"c":3}"#])
     #expect(try await store.work() == [work])
     #expect(try await store.sessions().map(\.lastIdentifier) == [5, 0])
     await store.close()
   }
 
-  /// Under a key of its own, once the old one is dropped.
-  @Test(arguments: first...newest) func itIsSealedAnew(_ migration: Int) async throws {
+  /// Re-encrypts each golden database under another key, and drops the old key.
+  @Test(arguments: first...newest) func `golden database takes a new key`(_ migration: Int) async throws {
     let queue = try DatabaseQueue(path: path)
-    try await queue.write { try $0.execute(sql: Golden.text("store/" + Self.name(migration))) }
+    try await queue.write { try $0.execute(sql: GoldenFiles.text("store/" + Self.name(migration))) }
     try queue.close()
     let new = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 8, count: 32))])
     let both = SecretBox(secrets: [8, 7].map { SymmetricKey(data: [UInt8](repeating: $0, count: 32)) })
     #expect(try SecretRotation.run(database: path, from: GoldenSamples.box, to: both) {} > 12)
-    try await GoldenTests.expectAll(path, new)
+    try await GoldenDocumentFormatTests.expectAll(path, new)
   }
 
-  /// Tables, their rows, and what finds them.
+  /// Returns the tables, their rows and the indices as SQL.
   private static func dump(_ database: Database) throws -> String {
     let kinds = ["table", "index"]
     var lines: [String] = []

@@ -9,7 +9,7 @@ import Ledger
 @testable import TransferModel
 import Records
 
-/// What the golden documents say: one of each kind.
+/// The values in the golden documents, one of each kind.
 struct GoldenSamples {
   static let box = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
   static let time = Timestamp(microseconds: 1_800_000_000_123_456)
@@ -80,7 +80,7 @@ struct GoldenSamples {
     return sample
   }
 
-  /// What a background session has besides.
+  /// A session with the members that only background sessions have.
   var background: TransferSession {
     var sample = TransferSession(
       id: Self.id(2), type: .background, createdAt: Self.time, description: nil,
@@ -151,7 +151,7 @@ struct GoldenSamples {
     sample.partialExpiresAt = Self.time.adding(seconds: 60)
     sample.downloadTask = Self.id(4)
     sample.body = TaskBody(size: 5, sha256: "ab", expiresAt: Self.time.adding(seconds: 70))
-    sample.beginning = .started(Self.time.adding(seconds: 1))
+    sample.firstAttempt = .started(Self.time.adding(seconds: 1))
     sample.completedAt = Self.time.adding(seconds: 2)
     return sample
   }
@@ -239,9 +239,9 @@ struct GoldenSamples {
       fromTask: Self.id(3))
   }
 
-  /// All of it, as changes that a store is given.
-  var changes: [StoreChange] {
-    var first = StoreChange()
+  /// Changes that store all samples.
+  var changes: [LedgerChange] {
+    var first = LedgerChange()
     first.sessions = [session, background]
     first.lastIdentifiers = [session.id: 5]
     first.createdTasks = [task]
@@ -253,7 +253,7 @@ struct GoldenSamples {
     first.newFiles = [file]
     first.replaceReply(reply, about: nil)
     first.events = [event]
-    var second = StoreChange()
+    var second = LedgerChange()
     var ended = task
     ended.metrics = metrics
     second.updatedTasks = [ended]

@@ -6,11 +6,11 @@ import TransferModel
 
 @testable import SQLiteLedger
 
-/// Members that are written only where they differ from their defaults, and that the first golden document of a kind lacks.
+/// Members that are written only if they differ from their defaults, so that the first golden document of a kind lacks them.
 @Suite(.serialized) struct OptionalMembersTests {
   private let samples = GoldenSamples()
 
-  private func storeAndRead(_ changes: [StoreChange]) async throws -> SQLiteLedger {
+  private func storeAndRead(_ changes: [LedgerChange]) async throws -> SQLiteLedger {
     let path = TemporaryDirectory.make("ferry-later") + "/test.db"
     let first = try SQLiteLedger(path: path, box: GoldenSamples.box) { _ in }
     for change in changes { try await first.write(change) }
@@ -48,7 +48,7 @@ import TransferModel
     (delegate.asksForRedirects, delegate.decisionTimeout) = (true, 7)
     delegate.webhook = Webhook(url: "http://a.test/task", secret: "whsec_x")
     delegate.events = [.taskDidCreate]
-    // That it says nothing of responses is another thing than that it allows them.
+    // A delegate without a rule for responses differs from one that allows them.
     specification.preferences.delegate = TaskDelegate(delegate, given: [.redirects, .webhook, .caching])
     specification.isDiscretionary = true
     specification.resumePoint = .upload(
@@ -60,13 +60,13 @@ import TransferModel
     _ = task.lifecycle.resume()
     task.activity = .waitingToRetry
     task.hasWaitedForConnectivity = true
-    task.beginning = .submitted
+    task.firstAttempt = .submitted
     task.currentRequest.body = .file(GoldenSamples.id(8), size: 1 << 40)
     task.error = TransferError(.destinationNotPermitted, "no", failingURL: "http://a", rule: "loopback")
     return task
   }
 
-  /// By the column, the document with members that the first golden one lacks.
+  /// The documents with these members, by column.
   private var documents: [String: [UInt8]] {
     [
       "session.document": session.document, "configuration.document": Document.write(named.configuration),
@@ -74,7 +74,7 @@ import TransferModel
     ]
   }
 
-  /// A task that left its body, or what it can go on from, under a stamp.
+  /// A task with a stamped body and stamped resume data.
   private var stamped: TransferTask {
     var ended = task
     _ = ended.lifecycle.complete()
@@ -82,14 +82,14 @@ import TransferModel
     ended.partial = ResumePoint(
       partial: PartialBody(offset: 4, total: 5, validator: "v"), source: ended.id, blob: stamp)
     ended.body = TaskBody(size: 5, sha256: "ab", expiresAt: GoldenSamples.time, blob: stamp)
-    ended.hasToldOffset = true
+    ended.didReportResumeOffset = true
     return ended
   }
 
-  @Test func whereItsBodyIsStandsInATasksRow() async throws {
-    try Golden.expect(
+  @Test func `stamps of a body and of resume data are stored`() async throws {
+    try GoldenFiles.expect(
       stamped.outcomeDocument, is: "store/1/task.outcome.stamped")
-    var change = StoreChange()
+    var change = LedgerChange()
     change.sessions = [session]
     change.createdTasks = [task]
     change.updatedTasks = [stamped]
@@ -110,27 +110,27 @@ import TransferModel
     return waiting
   }
 
-  @Test func reasonAndTimeOfARetryStandInATasksRow() async throws {
-    try Golden.expect(
+  @Test func `reason and time of a retry are stored`() async throws {
+    try GoldenFiles.expect(
       retrying.outcomeDocument, is: "store/1/task.outcome.retrying")
-    var change = StoreChange()
+    var change = LedgerChange()
     (change.sessions, change.createdTasks, change.updatedTasks) = ([session], [task], [retrying])
     let store = try await storeAndRead([change])
     #expect(try await store.task(task.id)?.shownRetryWait == retrying.retryWait)
     await store.close()
   }
 
-  @Test func theyAreWrittenAsTheyWere() throws {
+  @Test func `optional members are written as in the golden documents`() throws {
     for (name, bytes) in documents.sorted(by: { $0.key < $1.key }) {
-      try Golden.expect(bytes, is: "store/1/\(name).more")
+      try GoldenFiles.expect(bytes, is: "store/1/\(name).more")
     }
   }
 
-  @Test func theyAreReadAsTheyWereWritten() async throws {
+  @Test func `optional members are read as they were written`() async throws {
     let (session, named, task) = (session, named, task)
-    var change = StoreChange()
+    var change = LedgerChange()
     (change.sessions, change.configurations, change.createdTasks) = ([session], [named], [task])
-    var second = StoreChange()
+    var second = LedgerChange()
     second.updatedTasks = [task]
     let store = try await storeAndRead([change, second])
     #expect(try await store.sessions().map(\.session) == [session])

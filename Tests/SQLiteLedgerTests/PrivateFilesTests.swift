@@ -7,7 +7,7 @@ import Testing
 @testable import SQLiteLedger
 
 @Suite(.serialized) struct PrivateFilesTests {
-  @Test func theDatabaseIsForItsOwnerAlone() async throws {
+  @Test func `only the owner can read the database`() async throws {
     let directory = TemporaryDirectory.make("ferry-private")
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory)
     let path = directory + "/test.db"
@@ -21,7 +21,7 @@ import Testing
         #expect(mode as? Int == 0o600, "\(name)")
       }
       await store.close()
-      // What somebody else left.
+      // Modes that another program has set.
       for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
         try FileManager.default.setAttributes(
           [.posixPermissions: 0o644], ofItemAtPath: directory + "/" + name)

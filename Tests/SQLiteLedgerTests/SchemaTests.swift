@@ -8,7 +8,7 @@ import TransferModel
 
 @testable import SQLiteLedger
 
-/// The tables are what `StoredTable` says, and every document in them is one that has a golden file.
+/// Compares the migrated tables with `StoredTable`, and checks that every stored document has a golden file.
 @Suite(.serialized) struct SchemaTests {
   private static let box = GoldenSamples.box
 
@@ -18,7 +18,7 @@ import TransferModel
     return queue
   }
 
-  /// What SQLite and GRDB keep for themselves.
+  /// The internal tables of SQLite and GRDB.
   private static let foreign: Set<String> = ["grdb_migrations", "sqlite_sequence"]
 
   @Test func everyTableIsDeclared() throws {
@@ -37,13 +37,13 @@ import TransferModel
     #expect(key == table.key.map(\.rawValue))
   }
 
-  @Test func noColumnIsDeclaredInVain() {
+  @Test func `every declared column is used`() {
     let used = Set(StoredTable.allCases.flatMap(\.columns))
     #expect(used == Set(StoredColumn.allCases))
   }
 
-  /// The name of a document's kind is authenticated with it: a column's is its place, and never changes.
-  @Test func placesAreApart() {
+  /// The name of a document's kind is authenticated with it. The kind of a column is its place, and never changes.
+  @Test func `document kinds have distinct names`() {
     #expect(SealedDocument.allCases.allSatisfy { $0.kind.name == $0.place.name })
     let names =
       SealedDocument.allCases.map(\.name) + SealedText.allCases.map(\.name) + [DocumentKind.resumeData.name]
@@ -54,8 +54,8 @@ import TransferModel
 
   private static let numbers = Migrations.first..<(Migrations.first + migrations.count)
 
-  /// What ran once on a user's disk stays as it was.
-  @Test(arguments: numbers) func migrationsStayAsTheyWere(_ number: Int) throws {
+  /// Migrations have run on users' disks.
+  @Test(arguments: numbers) func `migrations never change`(_ number: Int) throws {
     let name = Self.migrations[number - Migrations.first]
     #expect(name.hasPrefix("\(number) "))
     let queue = try DatabaseQueue()
@@ -68,24 +68,24 @@ import TransferModel
           ORDER BY name
           """)
     }
-    try Golden.expect("-- \(name)\n" + schema.map { $0 + ";\n" }.joined(), is: "schema/\(number).sql")
+    try GoldenFiles.expect("-- \(name)\n" + schema.map { $0 + ";\n" }.joined(), is: "schema/\(number).sql")
   }
 
-  @Test func everyMigrationHasItsSchema() throws {
-    #expect(try Golden.names(in: "schema") == Set(Self.numbers.map { "\($0).sql" }))
+  @Test func `every migration has a golden schema`() throws {
+    #expect(try GoldenFiles.names(in: "schema") == Set(Self.numbers.map { "\($0).sql" }))
   }
 
-  /// Whatever stands in a table as it is, is a number, an id, a tenant, a word of Ferry's own or a digest. What a client or an origin
-  /// has sent is in a column that seals it, and so has its golden file.
-  @Test func whatIsNotSealedIsNoDocument() async throws {
+  /// Columns in clear hold numbers, ids, tenants, fixed words or digests. Data of a client or an origin is in a sealed column, which has a
+  /// golden file.
+  @Test func `columns in clear contain no documents`() async throws {
     let path = TemporaryDirectory.make("ferry-schema") + "/test.db"
     let samples = GoldenSamples()
     let store = try SQLiteLedger(path: path, box: Self.box) { _ in }
     for change in samples.changes { try await store.write(change) }
-    var change = StoreChange()
+    var change = LedgerChange()
     change.commands = [StoredCommand(session: samples.session.id, document: "{}")]
     change.work = [StoredWork(task: samples.task.id, session: samples.session.id, document: "{}")]
-    change.news = ["{}"]
+    change.workerReports = ["{}"]
     try await store.write(change)
     await store.close()
     let queue = try DatabaseQueue(path: path)
@@ -100,11 +100,11 @@ import TransferModel
   }
 
   private func expect(_ row: Row, _ table: StoredTable, _ column: StoredColumn) throws {
-    let place = ColumnPlace(table, column)
+    let place = ColumnReference(table, column)
     let value: DatabaseValue = row[column.rawValue]
     switch value.storage {
     case .null, .int64: return
-    case .double: Issue.record("\(place.name) is a number that is not whole")
+    case .double: Issue.record("\(place.name) is not an integer")
     case .string(let text):
       if SealedText.allCases.contains(where: { $0.place == place }) {
         #expect(text.hasPrefix(SecretBox.prefix) && Self.box.open(text) != nil, "\(place.name)")
@@ -115,8 +115,8 @@ import TransferModel
       if let document = SealedDocument.allCases.first(where: { $0.place == place }) {
         #expect(throws: Never.self, "\(place.name)") { try Self.box.open(Array(data), as: document.kind) }
       } else {
-        // There is a shard for each byte.
-        #expect(place == ColumnPlace(.shard, .byte) || data.first != UInt8(ascii: "{"), "\(place.name)")
+        // Shard bytes take all values.
+        #expect(place == ColumnReference(.shard, .byte) || data.first != UInt8(ascii: "{"), "\(place.name)")
       }
     }
   }

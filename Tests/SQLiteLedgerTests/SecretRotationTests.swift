@@ -35,7 +35,7 @@ import TransferModel
 
   private func fill() async throws {
     let store = try SQLiteLedger(path: path, box: Self.box(1)) { _ in }
-    var change = StoreChange()
+    var change = LedgerChange()
     change.createdTasks = [Self.task]
     change.credentials = [Self.stored]
     try await store.write(change)
@@ -49,23 +49,23 @@ import TransferModel
     await store.close()
   }
 
-  @Test func aTextThatLooksSealedStopsNothing() async throws {
+  @Test func `text that looks sealed does not stop the rotation`() async throws {
     try await fill()
     #expect(try SecretRotation.run(database: path, from: Self.box(1), to: Self.box(2, 1)) {} == 2)
     try await expectAll(Self.box(2))
   }
 
-  @Test func aCredentialUnderAKeyThatIsNotThereStopsAll() async throws {
+  @Test func `credential under an unknown key stops the rotation`() async throws {
     try await fill()
     #expect(throws: SecretRotation.UnknownKey.self) {
       try SecretRotation.run(database: path, from: Self.box(1), to: Self.box(2, 3)) {
-        Issue.record("the new key is not needed")
+        Issue.record("the new key was used, although the old key is unknown")
       }
     }
     try await expectAll(Self.box(1))
   }
 
-  @Test func aKeyThatCannotBeKeptIsNotUsed() async throws {
+  @Test func `rotation without a stored new key changes nothing`() async throws {
     try await fill()
     #expect(throws: NoDisk.self) {
       try SecretRotation.run(database: path, from: Self.box(1), to: Self.box(2, 1)) { throw NoDisk() }

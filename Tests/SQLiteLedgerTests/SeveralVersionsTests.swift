@@ -10,14 +10,14 @@ import TransferModel
 
 @testable import SQLiteLedger
 
-/// Programs of two versions have one database open. The later one is this one, with one migration more.
+/// Programs of two versions with one database. The later version is this one with another migration.
 @Suite(.serialized, .endsInTime) struct SeveralVersionsTests {
   private static let box = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
   private static let next = Schema.current.newest + 1
   private static let name = "\(next) tomorrow's"
   private let path = TemporaryDirectory.make("ferry-versions") + "/test.db"
 
-  /// It makes more of the database, and nothing else of it.
+  /// A later version that only adds tables, columns and indices.
   private static let adding = Schema(
     newest: next, oldest: Schema.current.oldest,
     additions: [
@@ -31,7 +31,7 @@ import TransferModel
         """
       )
     ])
-  /// It makes something else of it.
+  /// A later version that renames a column.
   private static let changing = Schema(
     newest: next, oldest: next, additions: [(name, "ALTER TABLE session RENAME COLUMN type TO sort")])
 
@@ -49,7 +49,7 @@ import TransferModel
       identifier: nil, tenant: .default)
   }
 
-  /// One session each, and its event.
+  /// Creates a session with one event.
   private static func write(_ number: UInt64, to store: SQLiteLedger) async throws {
     let session = session(number)
     try await store.write { change in
@@ -64,7 +64,7 @@ import TransferModel
     try await store.sessions().map { $0.session.id.low & 0xFF }.sorted()
   }
 
-  @Test func whatOnlyAddsIsDoneBesideOlderOnes() async throws {
+  @Test func `additions are compatible with older programs`() async throws {
     let older = try open()
     try await Self.write(1, to: older)
     let later = try open(Self.adding)
@@ -73,7 +73,7 @@ import TransferModel
       try await Self.write(number + 1, to: older)
     }
     for store in [older, later] { #expect(try await Self.numbers(store) == [1, 2, 3, 4, 5, 6, 7]) }
-    // The older one comes back while the later one is there, and when it is not.
+    // The older program opens the database again, both with and without the later one.
     await older.close()
     let again = try open()
     await later.close()
@@ -82,18 +82,18 @@ import TransferModel
     let alone = try open()
     #expect(try await Self.numbers(alone).count == 8)
     await alone.close()
-    // It does not know what there is to be sealed anew.
+    // The older program cannot know which new columns to re-encrypt.
     #expect(throws: OpeningError.newer([Self.name])) {
       try SecretRotation.run(database: path, from: Self.box, to: Self.box) {}
     }
   }
 
-  @Test func whatChangesMoreWaitsForOlderOnes() async throws {
+  @Test func `incompatible change waits for older programs`() async throws {
     let older = try open()
     try await Self.write(1, to: older)
     let other = try open()
     for _ in 0..<2 { #expect(throws: OpeningError.older) { try open(Self.changing) } }
-    // Nothing has happened to those.
+    // The older programs are not affected.
     try await Self.write(2, to: older)
     await older.close()
     #expect(throws: OpeningError.older) { try open(Self.changing) }
@@ -105,37 +105,37 @@ import TransferModel
     await later.close()
     await same.close()
     #expect(throws: OpeningError.newer([Self.name])) { try open() }
-    // Whoever says more of it later does not let older ones in again.
+    // A version with a lower `oldest` does not admit older programs again.
     let third = Schema(
       newest: Self.next + 1, oldest: Schema.current.oldest, additions: Self.changing.additions)
     await (try open(third)).close()
     #expect(throws: OpeningError.newer([Self.name])) { try open() }
   }
 
-  @Test func aDatabaseThatCannotBeOpenedIsNobodys() async throws {
+  @Test func `failed opening leaves no version lock`() async throws {
     #expect(throws: OpeningError.missing) {
       try SQLiteLedger(DatabaseFile(path: path), box: Self.box, mayCreate: false, published: nil)
     }
     await (try open(Self.changing)).close()
   }
 
-  /// Whoever appends a migration, or changes a document's form, decides who can live with that.
-  @Test func thisVersionIsWhatItSays() {
+  /// A new migration or document form needs a decision about `oldest`.
+  @Test func `declared version matches the migrations`() {
     #expect(Schema.current.newest == Migrations.first + Migrations.migrator(Self.box).migrations.count - 1)
     #expect(Schema.current.oldest <= Schema.current.newest)
     let forms = [100: 1]
     #expect(forms[Schema.current.oldest] == Document.version)
   }
 
-  // MARK: The end
+  // MARK: Fencing
 
-  /// Who has left by itself has been taken over from by nobody: what others do then is no reason to end in haste.
-  @Test(arguments: [true, false]) func whoHasLeftEndsInOrder(_ leaves: Bool) async throws {
+  /// A process that has left in order is not fenced off by a later take-over.
+  @Test(arguments: [true, false]) func `take over fences off, leaving does not`(_ leaves: Bool) async throws {
     let count = Atomic(0)
     let first = try open { count.add(1, ordering: .relaxed) }
     let second = try open()
     for store in [first, second] {
-      try await store.write { $0.ownership = .enters(address: "here") }
+      try await store.write { $0.ownership = .joins(address: "here") }
     }
     let epoch = try #require(first.epoch)
     if leaves {
@@ -144,8 +144,8 @@ import TransferModel
       try await second.write { $0.ownership = .takesOver([epoch]) }
     }
     try await Self.write(1, to: second)
-    first.follow()
-    await #expect(throws: StoreError.self) { try await Self.write(2, to: first) }
+    first.publishRemoteCommits()
+    await #expect(throws: LedgerError.self) { try await Self.write(2, to: first) }
     for store in [first, second] { await store.close() }
     #expect(count.load(ordering: .relaxed) == (leaves ? 0 : 1))
   }

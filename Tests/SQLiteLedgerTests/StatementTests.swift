@@ -6,7 +6,7 @@ import TransferModel
 
 @testable import SQLiteLedger
 
-/// Every statement is prepared on today's tables, and stands in one place.
+/// Prepares every statement on the current tables, and checks that each is declared once.
 @Suite(.serialized) struct StatementTests {
   private static func read<T>(_ body: (Database) throws -> T) throws -> T {
     let queue = try DatabaseQueue()
@@ -29,7 +29,7 @@ import TransferModel
     text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
   }
 
-  @Test func allArePreparedOnce() throws {
+  @Test func `statements are prepared once`() throws {
     try Self.read { database in
       for query in Query.allCases {
         let statement = try database.prepared(query)
@@ -40,14 +40,14 @@ import TransferModel
     }
   }
 
-  @Test func noTwoAreTheSame() throws {
+  @Test func `no two statements are the same`() throws {
     let texts = try Self.read { database in try Query.allCases.map(\.text) + Self.writes(database) }
     let normalized = texts.map { Self.normalized($0) }
     for text in Set(normalized) { #expect(normalized.count { $0 == text } == 1, "\(text)") }
   }
 
-  /// What grows for ever is not read from end to end, but where all of it is wanted.
-  @Test func largeTablesAreReadByAnIndex() throws {
+  /// Growing tables are read by an index, except by queries for all rows.
+  @Test func `large tables are read by an index`() throws {
     let whole: Set<Query> = [.sessions, .tenants, .sessionsWithStorage, .oldestEvents, .lastSequence]
     try Self.read { database in
       for query in Query.allCases where !whole.contains(query) {
@@ -62,7 +62,7 @@ import TransferModel
     }
   }
 
-  /// A pragma, or a table with one row, a few per tenant, one per process or one per shard.
+  /// Returns whether the step scans a pragma, or a table with few rows: one, a few per tenant, one per process or one per shard.
   private static func isSmall(_ detail: String) -> Bool {
     detail.hasPrefix("SCAN pragma_")
       || ["journal_pruning", "sequence_reservation", "key_check", "owner", "process", "shard", "worker"]

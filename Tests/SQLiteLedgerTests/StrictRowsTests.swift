@@ -12,7 +12,7 @@ import TransferModel
 
 @testable import SQLiteLedger
 
-/// A row that is not as it was written is told of and left as it is, and harms no other.
+/// A damaged row is reported, stays unchanged, and does not affect other rows.
 @Suite(.serialized) struct StrictRowsTests {
   private let path = TemporaryDirectory.make("ferry-strict") + "/test.db"
   private let samples = GoldenSamples()
@@ -102,7 +102,7 @@ import TransferModel
     let store = try SQLiteLedger(path: path, box: Self.box) { _ in }
     for change in samples.changes { try await store.write(change) }
     if let extra {
-      var change = StoreChange()
+      var change = LedgerChange()
       change.createdTasks = [extra]
       change.updatedTasks = [extra]
       try await store.write(change)
@@ -126,8 +126,8 @@ import TransferModel
   ) async {
     do {
       let value = try await read()
-      Issue.record("was read as \(String(describing: value))")
-    } catch StoreError.unreadable(let found) {
+      Issue.record("the damaged row was read as \(String(describing: value))")
+    } catch LedgerError.unreadable(let found) {
       #expect(found == row)
     } catch {
       Issue.record("\(error)")
@@ -141,7 +141,7 @@ import TransferModel
       specification: TaskSpecification(kind: .data, request: TransferRequest(url: "http://a/")))
   }
 
-  @Test(arguments: taskDamages) func aTaskIsIsolated(_ change: Damage) async throws {
+  @Test(arguments: taskDamages) func `damaged task is isolated`(_ change: Damage) async throws {
     let sound = Self.sound(2, samples.task)
     let id = samples.task.id
     try await fill(sound)
@@ -157,12 +157,12 @@ import TransferModel
       owner: .session(samples.session.id))
     await expectError(row) { try await store.task(id) }
     await expectError(row) { try await store.task(id) }
-    // Before and behind it the others are found, as many as were asked for.
+    // Queries return the tasks before and after the damaged one, up to their limit.
     let query = TaskQuery(session: samples.session.id, limit: 1)
     #expect(try await store.tasks(query) == [sound])
     #expect(try await store.tasks([id, sound.id]) == [sound])
     #expect(try await store.unfinishedTasks(after: nil, limit: 5) == [sound])
-    // Nobody takes it away for its age.
+    // A damaged task never expires.
     let late = GoldenSamples.time.adding(seconds: 1e9)
     let stale: [FinishedTaskQuery] = [.ended(by: late), .expired(by: late), .keeping]
     for query in stale where change.value == nil || change.reason.contains("seal") {
@@ -203,7 +203,7 @@ import TransferModel
       place: "configuration.document/new", reason: "is not known"),
     Damage(
       sql: "UPDATE decision SET state = 'x'", place: "decision.state", reason: "is 'x', which is not known"),
-    Damage(sql: "UPDATE decision SET task = x'00'", place: "decision.task", reason: "is no id"),
+    Damage(sql: "UPDATE decision SET task = x'00'", place: "decision.task", reason: "is not an id"),
     Damage(
       sql: "UPDATE decision SET arguments = x'00'", place: "decision.arguments",
       reason: "is not sealed in a format that this program knows"),
@@ -243,8 +243,8 @@ import TransferModel
       reason: "is not that of the row"),
   ]
 
-  /// Every other table: the row is told of once, and is not something else.
-  @Test(arguments: otherDamages) func anyOtherRowIsIsolated(_ change: Damage) async throws {
+  /// A damaged row of any other table is reported once and never read as another value.
+  @Test(arguments: otherDamages) func `damaged row is isolated`(_ change: Damage) async throws {
     try await fill()
     _ = try damage(change)
     let told = Told()
@@ -273,14 +273,14 @@ import TransferModel
     for row in rows {
       #expect(row.kind.rawValue == place[0] && row.place == place[1] && row.reason == change.reason)
     }
-    // A message that cannot be read is never due: nobody is woken for it again and again.
+    // An unreadable delivery is never due, so it does not wake the dispatcher.
     let time = try await store.nextDeliveryTime()
     #expect((time == nil) == (place[0] == "delivery"))
     await store.close()
   }
 
-  /// What clients may not ask for today may have been good when it was stored.
-  @Test func aValueThatIsRefusedTodayIsRead() async throws {
+  /// A value that Ferry refuses from clients today may have been valid when it was stored.
+  @Test func `stored value that clients may no longer send is read`() async throws {
     try await fill()
     let json = """
       {"v":1,"httpMaximumConnectionsPerHost":100000,"bodyRetention":0.5,"httpAdditionalHeaders":["Host","x"],

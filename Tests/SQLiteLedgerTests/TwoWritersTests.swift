@@ -11,12 +11,12 @@ import TransferModel
 
 @testable import SQLiteLedger
 
-/// Two processes write to one database. Two stores on the same file are to each other as those are.
+/// Two processes that write to one database. Each ledger of the file stands for a process.
 @Suite(.endsInTime) struct TwoWritersTests {
   private let path = TemporaryDirectory.make("ferry-writers") + "/test.db"
   private let box = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
 
-  /// Writes without a pause, as a worker does that has thousands of small downloads; counts its commits.
+  /// Writes without a pause, as a worker with thousands of small downloads does, and counts the commits.
   private final class Glutton: Sendable {
     private let commits = Atomic<Int>(0)
     private let mustStop = Atomic<Bool>(false)
@@ -29,7 +29,7 @@ import TransferModel
 
     func run() async {
       await withTaskGroup(of: Void.self) { group in
-        // While one is told of its commit, the next waits.
+        // While one task receives its callback, the next change waits.
         for _ in 0..<4 {
           group.addTask { [self] in
             while !mustStop.load(ordering: .relaxed) {
@@ -44,18 +44,18 @@ import TransferModel
     }
   }
 
-  private static func change() -> StoreChange {
-    var change = StoreChange()
-    change.news = (0..<50).map { "\($0)" }
+  private static func change() -> LedgerChange {
+    var change = LedgerChange()
+    change.workerReports = (0..<50).map { "\($0)" }
     return change
   }
 
-  @Test func oneThatWritesAllTheTimeKeepsNobodyOut() async throws {
+  @Test func `busy writer does not block another process`() async throws {
     let busy = try SQLiteLedger(path: path, box: box) { _ in }
     let glutton = Glutton(busy)
     async let running: Void = glutton.run()
     while glutton.count < 20 { await Task.yield() }
-    // Opening writes as well.
+    // Opening the database writes as well.
     let before = glutton.count
     let store = try SQLiteLedger(path: path, box: box) { _ in }
     let whileOpening = glutton.count - before
@@ -69,35 +69,35 @@ import TransferModel
     await running
     await store.close()
     await busy.close()
-    // One commit may hold what all four of its tasks have written, and two commits may come between: those that were on the way.
+    // A commit may hold the changes of all four tasks, and two commits that had begun may precede the write.
     #expect(whileOpening <= 40, "\(whileOpening)")
     #expect(overtaken.sorted()[15] <= 16, "\(overtaken)")
     #expect(overtaken.reduce(0, +) <= 30 * 24, "\(overtaken)")
   }
 
-  @Test func whoIsKeptOutSaysSoAndGoesOnByItself() async throws {
+  @Test func `blocked writer reports a refusal and recovers`() async throws {
     let file = DatabaseFile(path: path)
     let disk = try file.open(box, mayCreate: true) {}
     let writer = try LedgerWriter(
-      disk: disk, turns: file.turns, patience: .milliseconds(20), box: box,
+      disk: disk, turns: file.writeLock, patience: .milliseconds(20), box: box,
       unreadable: UnreadableRows(), numbers: EventNumbers(journal: 0, reserved: 0), tenants: [:],
       isHeard: false)
     let queue = CommitQueue(writer) { _ in }
-    func write() async -> StoreError? {
+    func write() async -> LedgerError? {
       await withCheckedContinuation { continuation in
         queue.append(.request(Self.change()) { continuation.resume(returning: $0) })
       }
     }
-    let other = try #require(Turnstile(path: path + "-turn"))
-    #expect(other.enter(patience: .zero))
+    let other = try #require(FairFileLock(path: path + "-turn"))
+    #expect(other.lock(patience: .zero))
     guard case .unavailable? = await write() else {
-      Issue.record("it was not refused")
+      Issue.record("the write was not refused")
       return
     }
     #expect(queue.refusal != nil)
     let fact = AsyncStream<Void>.makeStream()
     queue.append(.fact(Self.change()) { _ in fact.continuation.yield() })
-    other.leave()
+    other.unlock()
     var facts = fact.stream.makeAsyncIterator()
     await facts.next()
     #expect(await write() == nil)

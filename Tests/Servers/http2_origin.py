@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""An origin that speaks HTTP/2 alone (ALPN h2), frame by frame, a thread for each connection.
+"""An origin that speaks HTTP/2 only (ALPN h2) and writes single frames. Each connection has a thread.
 
 usage: http2_origin.py PORT DIRECTORY ACTION...
 
-The first request gets the first action, the second the second, and so on; the last action is for all that follow.
+Each request gets the next action. The last action repeats.
 
-answer           reads the body, and answers 200 with its size
+answer           reads the body, and responds with 200 and its size
 goaway           sends a GOAWAY that does not cover the stream
 goaway-error     the same, with an error code (ENHANCE_YOUR_CALM)
 refuse           resets the stream: REFUSED_STREAM
 close            closes the connection
-STATUS[-FLAG]... answers at once, without reading the body; flags:
-                 length  announces the length of the answer
+STATUS[-FLAG]... responds at once, without reading the body; flags:
+                 length  has a content-length
                  bare    has no content
-                 reset   resets the stream with NO_ERROR behind the answer
-                 half    leaves out the end of the answer
+                 reset   resets the stream with NO_ERROR after the response
+                 half    omits the end of the response
 
-DIRECTORY/requests.log has a line for each request: connection, stream, action, bytes of the body that were read.
+DIRECTORY/requests.log has a line for each request: connection, stream, action, and the number of body bytes that were read.
 """
 import itertools
 import socket
@@ -40,7 +40,7 @@ context.set_alpn_protocols(["h2"])
 class Connection:
     def __init__(self, number, tls):
         self.number, self.tls, self.last = number, tls, 0
-        self.reading = {}  # the bodies that are read to their end: their sizes
+        self.reading = {}  # the sizes of bodies that are read completely
         self.is_going = False
 
     def exactly(self, count):
@@ -128,7 +128,7 @@ def frame(kind, flags, stream, payload=b""):
 
 
 def head_frame(stream, status, length, end=0):
-    # Literals without indexing; names by their numbers in the static table (RFC 7541 A): 8 is :status, 28 content-length.
+    # Literals without indexing, with name indexes of the static table (RFC 7541 Appendix A): 8 is :status, 28 content-length.
     block = b"\x08\x03%d" % status
     if length is not None:
         digits = b"%d" % length

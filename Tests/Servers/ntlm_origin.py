@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""An origin that speaks NTLM: HTTP/1.1, a thread for each connection, each of which logs in for itself.
+"""An HTTP/1.1 origin that speaks NTLM. Each connection has a thread and logs in separately.
 
 usage: ntlm_origin.py PORT DIRECTORY
 
-/ntlm/... wants a user of the file that NTLM_USER_FILE names (lines domain:user:password); everything else is open.
-GET answers with the file of DIRECTORY/files that the last part of the path names, PUT and POST with the size and the
-SHA-256 of what they got. DIRECTORY/requests.log has a line for each request: method, target, status, Authorization.
+/ntlm/... requires a user from the file that NTLM_USER_FILE names (lines domain:user:password). Everything else is open. GET returns the
+file in DIRECTORY/files that the last path component names. PUT and POST return the size and the SHA-256 of the body.
+DIRECTORY/requests.log has a line for each request: method, target, status, Authorization.
 """
 import base64
 import hashlib
@@ -25,8 +25,8 @@ lock = threading.Lock()
 class Connection(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    context = None  # of the log-in that is under way
-    principal = None  # who this connection belongs to
+    context = None  # of the current login
+    principal = None  # the user of this connection
 
     def do_GET(self):
         if self.authenticate():
@@ -50,7 +50,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
     do_POST = do_PUT
 
     def handle_expect_100(self):
-        """Who is not logged in need not send a body."""
+        """Lets an unauthenticated client wait for the challenge before it sends a body."""
         return True
 
     @property
@@ -58,7 +58,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
         return self.headers.get("Expect", "").lower() == "100-continue"
 
     def authenticate(self):
-        """Whether the request may go on; otherwise it has been answered."""
+        """Returns whether the request may continue. If not, it has been answered."""
         if not self.path.startswith("/ntlm/"):
             return True
         scheme, _, token = self.headers.get("Authorization", "").partition(" ")
@@ -84,7 +84,8 @@ class Connection(http.server.BaseHTTPRequestHandler):
         return False
 
     def discard(self):
-        """What was sent in vain; a client that still waits to be told sends nothing, on this connection no more."""
+        """Reads and discards the body. A client that waits for 100 (Continue) does not send it, so the connection ends unless a login is
+        in progress."""
         if self.expects and self.headers.get("Content-Length") != "0":
             self.close_connection = not self.headers.get("Authorization", "").upper().startswith("NTLM ")
             return
@@ -113,7 +114,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
             return f"{self.principal or 'open'}\n".encode()
 
     def answer(self, status, content, fields=()):
-        # Before the answer is sent: who has it finds the line.
+        # The line is written before the reply, so that a client with the reply can read the line.
         with lock, open(os.path.join(directory, "requests.log"), "a") as log:
             authorization = self.headers.get("Authorization", "-")
             log.write(f"{self.command} {self.path} {status} {authorization}\n")

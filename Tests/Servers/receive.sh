@@ -1,5 +1,5 @@
 #!/bin/sh
-# CGI: keeps the body of a request under the last part of its path, in the folder UPLOADS.
+# A CGI program: stores the request's body in the folder UPLOADS, under the last component of its path.
 set -eu
 name=$(basename "$REDIRECT_URL")
 cat >"$UPLOADS/.$name"

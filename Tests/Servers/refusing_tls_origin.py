@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A TLS server that wants a client certificate of the authority, and leaves at once where it gets none.
+"""A TLS server that requires a client certificate of the authority, and otherwise closes the connection at once.
 
 usage: refusing_tls_origin.py PORT DIRECTORY VERSION MANNER
 
-VERSION is one of ssl.TLSVersion. MANNER: withAlert says so in an alert; silently closes the connection; rudely resets it; leavesLater
-asks for one, lets everybody in, reads the request and closes the connection.
+VERSION is a name of ssl.TLSVersion. MANNER is withAlert (sends an alert), silently (closes the connection), withReset (resets the
+connection), or closesAfterRequest (accepts every client, reads the request and closes the connection).
 """
 import socket
 import ssl
@@ -16,7 +16,7 @@ port, directory, version, manner = int(sys.argv[1]), sys.argv[2], sys.argv[3], s
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(f"{directory}/leaf.pem", f"{directory}/key.pem")
 context.load_verify_locations(f"{directory}/authority.pem")
-context.verify_mode = ssl.CERT_OPTIONAL if manner == "leavesLater" else ssl.CERT_REQUIRED
+context.verify_mode = ssl.CERT_OPTIONAL if manner == "closesAfterRequest" else ssl.CERT_REQUIRED
 context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
 
 
@@ -41,7 +41,7 @@ def serve(client):
             client.sendall(outgoing.read())
             exchange(lambda: tls.read(65536))
         except ssl.SSLError:
-            if manner == "rudely":
+            if manner == "withReset":
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             elif manner == "withAlert":
                 client.sendall(outgoing.read())

@@ -3,8 +3,8 @@ internal import Crypto
 internal import Synchronization
 package import TransferModel
 
-/// Blobs in memory, for a world that is simulated, and for tests. They outlive the processes that share them; of what was not committed
-/// `crash` decides.
+/// Blobs in memory, for simulations and tests. They outlive the processes that share them. `crash` decides how much of uncommitted drafts
+/// stays.
 package final class MemoryBlobs: BlobStore, BlobQuarantine {
   fileprivate final class File: Sendable {
     let bytes: Mutex<[UInt8]>
@@ -26,7 +26,7 @@ package final class MemoryBlobs: BlobStore, BlobQuarantine {
     func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int> {
       unsafe file.read(offset, into: buffer)
     }
-    func fetch(at offset: Int64, count: Int, _ done: @escaping BlobDone<Void>) { done(.success(())) }
+    func fetch(at offset: Int64, count: Int, _ done: @escaping BlobCompletion<Void>) { done(.success(())) }
     func cancel() {}
   }
   private struct State {
@@ -34,7 +34,7 @@ package final class MemoryBlobs: BlobStore, BlobQuarantine {
     var aside: [(key: BlobKey, time: Timestamp)] = []
   }
 
-  /// Bytes of all of them together.
+  /// The limit of the size of all blobs together, in bytes.
   private let capacity: Int
   private let state = Mutex(State())
 
@@ -44,20 +44,20 @@ package final class MemoryBlobs: BlobStore, BlobQuarantine {
 
   private func file(_ key: BlobKey, _ operation: String) throws(BlobError) -> File {
     guard let file = state.withLock({ $0.files[key] }) else {
-      throw BlobError(.gone, "\(operation): there is no \(key)")
+      throw BlobError(.notFound, "\(operation): there is no \(key)")
     }
     return file
   }
 
   // MARK: Drafts
 
-  package func create(_ key: BlobKey, _ done: @escaping BlobDone<any BlobDraft>) {
+  package func create(_ key: BlobKey, _ done: @escaping BlobCompletion<any BlobDraft>) {
     let file = File()
     state.withLock { $0.files[key] = file }
     done(.success(Draft(key, file, self)))
   }
 
-  package func reopen(_ key: BlobKey, at offset: Int64, _ done: @escaping BlobDone<any BlobDraft>) {
+  package func reopen(_ key: BlobKey, at offset: Int64, _ done: @escaping BlobCompletion<any BlobDraft>) {
     done(
       Result { () throws(BlobError) in
         let file = try file(key, "open")
@@ -80,9 +80,9 @@ package final class MemoryBlobs: BlobStore, BlobQuarantine {
       self.store = store
     }
 
-    func write(_ new: [UInt8], at offset: Int64, _ done: @escaping BlobDone<Void>) {
+    func write(_ new: [UInt8], at offset: Int64, _ done: @escaping BlobCompletion<Void>) {
       guard store.hasRoom(for: new.count) else {
-        return done(.failure(BlobError(.full, "write: no room is left")))
+        return done(.failure(BlobError(.full, "write: the store is full")))
       }
       file.bytes.withLock { bytes in
         let (start, end) = (Int(offset), Int(offset) + new.count)
@@ -94,13 +94,13 @@ package final class MemoryBlobs: BlobStore, BlobQuarantine {
 
     func reader() -> (any BlobReader)? { Reader(file) }
 
-    func commit(as key: BlobKey, size: Int64, sha256: String, _ done: @escaping BlobDone<Void>) {
+    func commit(as key: BlobKey, size: Int64, sha256: String, _ done: @escaping BlobCompletion<Void>) {
       let bytes = file.bytes.withLock { $0 }
       guard Int64(bytes.count) == size, Hexadecimal.text(Array(SHA256.hash(data: bytes))) == sha256 else {
         return done(
           .failure(
             BlobError(
-              .torn, "finish: \(bytes.count) bytes are there, or others than those that were digested")))
+              .incomplete, "finish: the file has \(bytes.count) bytes, or its bytes differ from the digest")))
       }
       done(Result { () throws(BlobError) in try store.commit(self.key, file, as: key) })
     }
@@ -122,9 +122,9 @@ package final class MemoryBlobs: BlobStore, BlobQuarantine {
 
   private func commit(_ draft: BlobKey, _ file: File, as key: BlobKey) throws(BlobError) {
     let failure: BlobError? = state.withLock { state in
-      guard state.files[draft] === file else { return BlobError(.gone, "finish: there is no \(draft)") }
-      guard key.isNobodyElses || state.files[key] == nil else {
-        return BlobError(.fencedOff, "finish: there is a \(key)")
+      guard state.files[draft] === file else { return BlobError(.notFound, "finish: there is no \(draft)") }
+      guard key.isWriterExclusive || state.files[key] == nil else {
+        return BlobError(.fencedOff, "finish: \(key) exists already")
       }
       state.files[draft] = nil
       state.files[key] = file
@@ -133,29 +133,29 @@ package final class MemoryBlobs: BlobStore, BlobQuarantine {
     if let failure { throw failure }
   }
 
-  /// The machine, or all processes, end: of each draft so many of its bytes are left.
-  /// - Parameter left: for a draft and its size, from 0 to that; nil: not even its name is.
+  /// Simulates a crash of the machine or of all processes, which truncates drafts.
+  /// - Parameter left: returns how many bytes of a draft stay, at most its size; `nil` to delete the draft.
   package func crash(_ left: (BlobKey, Int) -> Int?) {
     state.withLock { state in
       for (key, file) in state.files where key.part == .draft {
         let bytes = file.bytes.withLock { $0 }
-        // Who still has it open writes to nothing.
+        // A process that still has the old draft open writes to an unused copy.
         state.files[key] = left(key, bytes.count).map { File(Array(bytes.prefix($0))) }
       }
     }
   }
 
-  // MARK: What is there
+  // MARK: Existing blobs
 
-  package func open(_ key: BlobKey, _ done: @escaping BlobDone<any BlobReader>) {
+  package func open(_ key: BlobKey, _ done: @escaping BlobCompletion<any BlobReader>) {
     done(Result { () throws(BlobError) in Reader(try file(key, "open")) })
   }
 
-  package func size(of key: BlobKey, _ done: @escaping BlobDone<Int64>) {
+  package func size(of key: BlobKey, _ done: @escaping BlobCompletion<Int64>) {
     done(Result { () throws(BlobError) in Int64(try file(key, "size").count) })
   }
 
-  package func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobDone<Void>) {
+  package func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobCompletion<Void>) {
     done(
       Result { () throws(BlobError) in
         let file = try file(key, "link")
@@ -164,48 +164,49 @@ package final class MemoryBlobs: BlobStore, BlobQuarantine {
           state.files[other] = file
           return true
         }
-        if !isNew { throw BlobError(.fencedOff, "link: there is a \(other)") }
+        if !isNew { throw BlobError(.fencedOff, "link: \(other) exists already") }
       })
   }
 
-  package func take(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobDone<Void>) {
-    done(Result { () throws(BlobError) in try take(key, as: draft, size: size) })
+  package func claim(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobCompletion<Void>) {
+    done(Result { () throws(BlobError) in try claim(key, as: draft, size: size) })
   }
 
-  private func take(_ key: BlobKey, as draft: BlobKey, size: Int64) throws(BlobError) {
-    if let refusal = key.refusal(to: draft) { throw refusal }
+  private func claim(_ key: BlobKey, as draft: BlobKey, size: Int64) throws(BlobError) {
+    if let refusal = key.claimError(to: draft) { throw refusal }
     let file = try file(key, "claim")
     let bytes = file.bytes.withLock { $0 }
     guard Int64(bytes.count) >= size else {
-      throw BlobError(.torn, "claim: \(bytes.count) bytes are there in place of \(size)")
+      throw BlobError(.incomplete, "claim: the file has \(bytes.count) bytes, not \(size)")
     }
     let isFirst = state.withLock { state in
       guard state.files[key] === file else { return false }
       state.files[key] = nil
-      // Whoever still has the other open does not reach it.
+      // A process that still has the old blob open does not reach the new draft.
       state.files[draft] = File(bytes)
       return true
     }
-    if !isFirst { throw BlobError(.gone, "claim: there is no \(key)") }
+    if !isFirst { throw BlobError(.notFound, "claim: there is no \(key)") }
   }
 
-  package func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobDone<Void>) {
+  package func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobCompletion<Void>) {
     let isMoved = state.withLock { state in
       guard let file = state.files.removeValue(forKey: key) else { return false }
       state.files[other] = file
       return true
     }
-    done(isMoved ? .success(()) : .failure(BlobError(.gone, "move: there is no \(key)")))
+    done(isMoved ? .success(()) : .failure(BlobError(.notFound, "move: there is no \(key)")))
   }
 
-  package func delete(_ key: BlobKey, _ done: @escaping BlobDone<Void>) {
+  package func delete(_ key: BlobKey, _ done: @escaping BlobCompletion<Void>) {
     state.withLock { $0.files[key] = nil }
     done(.success(()))
   }
 
-  /// Each page has one key.
+  /// Lists the keys, one per page.
   package func list(
-    _ shelf: BlobShelf, _ page: @escaping @Sendable ([BlobKey]) -> Void, _ done: @escaping BlobDone<Void>
+    _ shelf: BlobCategory, _ page: @escaping @Sendable ([BlobKey]) -> Void,
+    _ done: @escaping BlobCompletion<Void>
   ) {
     let keys = state.withLock { Array($0.files.keys) }
     for key in keys.filter({ ($0.task != nil) == (shelf == .tasks) }).sorted(by: {
@@ -214,21 +215,21 @@ package final class MemoryBlobs: BlobStore, BlobQuarantine {
     done(.success(()))
   }
 
-  package func setAside(_ key: BlobKey, at time: Timestamp, _ done: @escaping BlobDone<Void>) {
+  package func moveToQuarantine(_ key: BlobKey, at time: Timestamp, _ done: @escaping BlobCompletion<Void>) {
     let isThere = state.withLock { state in
       guard state.files.removeValue(forKey: key) != nil else { return false }
       state.aside.append((key, time))
       return true
     }
-    done(isThere ? .success(()) : .failure(BlobError(.gone, "set aside: there is no \(key)")))
+    done(isThere ? .success(()) : .failure(BlobError(.notFound, "quarantine: there is no \(key)")))
   }
 
-  package func removeSetAside(at now: Timestamp, _ done: @escaping BlobDone<Int>) {
+  package func removeExpired(at now: Timestamp, _ done: @escaping BlobCompletion<Int>) {
     done(
       .success(
         state.withLock { state in
           let count = state.aside.count
-          state.aside.removeAll { now.since($0.time) > SetAside.retention }
+          state.aside.removeAll { now.since($0.time) > QuarantineDirectory.retention }
           return count - state.aside.count
         }))
   }

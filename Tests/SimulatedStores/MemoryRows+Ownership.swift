@@ -3,17 +3,18 @@ internal import MemoryLedger
 internal import TransferModel
 
 extension MemoryRows {
-  /// - Parameter epoch: of the process that writes; it gets one as it enters.
-  /// - Returns: false where that cannot be done; then nothing is written.
+  /// Writes a change of ownership.
+  /// - Parameter epoch: the epoch of the writing process, which is assigned when the process joins.
+  /// - Returns: `false` if the change is not allowed; then nothing is written.
   mutating func write(_ change: OwnershipChange, by epoch: inout Epoch?) -> Bool {
     switch change {
-    case .enters(let address):
+    case .joins(let address):
       lastEpoch += 1
       epoch = lastEpoch
       ownership.processes[lastEpoch] = address
-    case .takesOver(let gone):
+    case .takesOver(let notFound):
       guard let epoch else { return false }
-      for process in gone where process != epoch { remove(process) }
+      for process in notFound where process != epoch { remove(process) }
       let shards = ShardSet(Shard.all.filter { ownership.processes[ownership.owner(of: $0)] == nil })
       withdrawDecisions(in: shards)
       give(shards, to: epoch)
@@ -26,7 +27,7 @@ extension MemoryRows {
     case .leaves:
       guard let epoch else { return false }
       remove(epoch)
-    case .takesWork:
+    case .becomesWorker:
       lastEpoch += 1
       epoch = lastEpoch
       ownership.worker = lastEpoch
@@ -43,7 +44,7 @@ extension MemoryRows {
     for shard in shards.shards { ownership.owners[Int(shard.number)] = epoch }
   }
 
-  /// What waited for an answer has lost its process; background tasks have another.
+  /// Withdraws the pending decisions of dead processes. Decisions of background tasks belong to the worker and stay.
   private mutating func withdrawDecisions(in shards: ShardSet) {
     for (id, decision) in decisions.all()
     where decision.state == .pending && shards.contains(decision.sessionID.shard)

@@ -5,46 +5,44 @@ internal import Synchronization
 internal import TransferCore
 package import TransferModel
 
-/// A stand-in for a durable ledger, for simulated worlds and tests. It has no thread and no timer: what is queued is committed when its
-/// owner says so, change by change.
+/// A simulated durable ledger of one process, without threads and timers. The test decides when each change is committed.
 ///
-/// It is the ledger of one process. Its database outlives it, and may be shared with the ledgers of other processes. What was
-/// acknowledged (`write` has returned, `committed` was called) is in the database. Of what was not, `crash` decides.
-package final class SimulatedLedger: Ledger, RecordsInMemory {
-  /// When changes are committed.
+/// The database outlives the ledger and may be shared with those of other processes. Acknowledged changes are in the database
+/// (`write` has returned, `committed` was called). `crash` decides about the others.
+package final class SimulatedLedger: Ledger, MemoryRowsReading {
   package enum Mode: Sendable {
-    /// As they come. Callbacks are called before `record` returns: whoever records must not hold a lock that they take.
+    /// Changes are committed at once. Callbacks run before `record` returns, so its caller must not hold a lock that they take.
     case atOnce
-    /// When `commitNext` or `commitAll` is called.
+    /// Changes are committed by `commitNext` and `commitAll`.
     case whenTold
   }
-  /// What stands against writing.
+  /// A reason why the database refuses writes.
   package enum Fault: Sendable {
     case full, unavailable
 
-    package var error: StoreError { self == .full ? .full : .unavailable("kept out") }
+    package var error: LedgerError { self == .full ? .full : .unavailable("kept out") }
   }
   private struct State {
     var entries = Deque<CommitEntry>()
-    /// Facts that the database refused; they go first when it takes something again.
+    /// Facts that the database has refused. They are written first when the fault ends.
     var refused = Deque<CommitEntry>()
-    /// So many of `entries`, the first, were refused before.
+    /// How many of the first `entries` were refused before.
     var retried = 0
-    /// Why the database took nothing when it was last tried; nil: it did.
-    var refusal: StoreError?
-    /// Another process has taken over from this one, and it has found out.
+    /// The error of the last write; `nil` if it succeeded.
+    var refusal: LedgerError?
+    /// Whether this process has noticed that another has taken over.
     var isFencedOff = false
     var isDraining = false
-    var seen = SeenOwnership()
+    var seen = SimulatedFence()
     var fault: Fault?
     var numbers: EventNumbers
-    /// The database's, when this process last wrote to it or looked at it.
+    /// The database's version at the last look.
     var version: Int
-    /// Whose the sessions are.
+    /// The tenants of the sessions.
     var tenants: [SessionID: Tenant]
-    /// Why nothing is written or read any more.
-    var end: StoreError?
-    /// What waits for an answer that never comes.
+    /// The error of all later calls.
+    var end: LedgerError?
+    /// Facts whose callbacks never run.
     var buried: [CommitEntry] = []
   }
 
@@ -55,13 +53,13 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
   private let observed: Observer?
   private let published: @Sendable (Feed) -> Void
 
-  /// Hears a change that is committed, and its events as they are numbered. It must not use the store.
-  package typealias Observer = @Sendable (StoreChange, [JournalFragment]) -> Void
+  /// Receives each committed change with its numbered events. It must not use the ledger.
+  package typealias Observer = @Sendable (LedgerChange, [JournalFragment]) -> Void
 
   /// - Parameters:
-  ///   - unreadable: hears of each row that cannot be read.
-  ///   - observed: hears each change in the moment in which it is committed, whether its writer ever hears of it or not.
-  ///   - published: hears of each commit, in order, once its writer has heard of it; and of those of other processes.
+  ///   - unreadable: records each row that cannot be read.
+  ///   - observed: receives each change at its commit, even if the writer is never notified.
+  ///   - published: receives each commit of any process, in order, after the callbacks of its changes.
   package init(
     on database: SimulatedDatabase = SimulatedDatabase(), _ mode: Mode = .whenTold,
     unreadable: UnreadableRows = UnreadableRows(), observed: Observer? = nil,
@@ -81,10 +79,10 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
   // MARK: Writing
 
   package func append(_ entry: CommitEntry) {
-    if Flaw.publishesBeforeTheCommit.isPresent { publishTooEarly(entry.change) }
-    let isAcknowledged = Flaw.acknowledgesBeforeTheCommit.isPresent && !entry.isFact
+    if InjectedFault.publishesBeforeTheCommit.isPresent { publishTooEarly(entry.change) }
+    let isAcknowledged = InjectedFault.acknowledgesBeforeTheCommit.isPresent && !entry.isFact
     let entry = isAcknowledged ? entry.unanswered : entry
-    let (end, mustDrain) = state.withLock { state -> (StoreError?, Bool) in
+    let (end, mustDrain) = state.withLock { state -> (LedgerError?, Bool) in
       guard state.end == nil else {
         if entry.isFact { state.buried.append(entry) }
         return (state.end, false)
@@ -94,12 +92,12 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
       state.isDraining = true
       return (nil, true)
     }
-    if let end { entry.refuse(end) }
-    if isAcknowledged { entry.answer(end) }
+    if let end { entry.fail(end) }
+    if isAcknowledged { entry.complete(end) }
     if mustDrain { commitAll() }
   }
 
-  private func publishTooEarly(_ change: StoreChange) {
+  private func publishTooEarly(_ change: LedgerChange) {
     let fragments = state.withLock { state in
       var sequence = state.numbers.last
       return JournalFragment.render(change.events, state.tenants, &sequence)
@@ -107,15 +105,14 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
     published(.committed(fragments))
   }
 
-  /// Changes that wait to be committed.
+  /// The number of changes that wait to be committed.
   package var waitingCount: Int { state.withLock { $0.refused.count + $0.entries.count } }
 
-  /// Commits all that waits, and what its callbacks add, as far as the database takes it.
+  /// Commits all waiting changes and those that their callbacks add, until the database refuses one.
   package func commitAll() { while commitNext() {} }
 
-  /// Commits the oldest change that waits, and calls back. Where the database takes nothing, a request is refused, and a fact put
-  /// aside until it does.
-  /// - Returns: whether there was one.
+  /// Commits the oldest waiting change and calls its callback. If the database refuses writes, a request fails and a fact waits.
+  /// - Returns: whether there was a change.
   @discardableResult
   package func commitNext() -> Bool {
     let next = state.withLock { state -> Step? in
@@ -126,16 +123,16 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
       return step(entry, &state)
     }
     guard let next else { return false }
-    // The writer first: who hears of an end on a stream and then asks for the task must find it ended.
-    next.answer?.answer(next.error)
+    // The writer first: a client that sees a task's end on a stream and then requests the task must find it ended.
+    next.answer?.complete(next.error)
     for feed in next.feed { published(feed) }
     return true
   }
 
-  /// What follows a commit, outside of the lock.
+  /// The callbacks after a commit, which run outside the lock.
   private struct Step {
     var answer: CommitEntry?
-    var error: StoreError?
+    var error: LedgerError?
     var feed: [Feed] = []
   }
 
@@ -146,7 +143,7 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
     return Step(answer: entry, error: fault.error)
   }
 
-  /// Whether the entry must wait while writes fail. Progress is not written, but published in order.
+  /// Returns whether the entry must wait while writes fail. Progress is published without a write, but after earlier waiting changes.
   private func needsDatabase(_ entry: CommitEntry, _ state: borrowing State) -> Bool {
     guard entry.isNumbered else { return !entry.change.isProgressOnly || !state.refused.isEmpty }
     if state.refused.contains(where: { $0.isNumbered }) { return true }
@@ -163,13 +160,13 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
   private func commit(_ entry: CommitEntry, _ state: inout State) -> Step {
     defer {
       state.retried = max(0, state.retried - 1)
-      // What is written is written behind all facts that waited.
+      // All facts that waited precede this write.
       if state.fault == nil, state.retried == 0 { state.refusal = nil }
     }
     return database.rows.withLock { commit(entry, &$0, &state) }
   }
 
-  /// All of it under the database's lock: what was found out of it holds when the change is written.
+  /// Commits the entry under the database's lock, so that its conditions stay true until it is written.
   private func commit(_ entry: CommitEntry, _ rows: inout MemoryRows, _ state: inout State) -> Step {
     let gap = catchUp(rows, &state)
     let table = state.seen.table(&rows)
@@ -180,11 +177,12 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
       return Step()
     }
     let change = entry.change
-    if Flaw.losesACommit.isPresent, !change.newDeliveries.isEmpty || !change.takenNews.isEmpty {
+    if InjectedFault.losesACommit.isPresent, !change.newDeliveries.isEmpty || !change.consumedReports.isEmpty
+    {
       return Step(answer: entry, feed: gap)
     }
     var sequence = state.numbers.last
-    let written: Result<[JournalFragment], StoreError> =
+    let written: Result<[JournalFragment], LedgerError> =
       if case .numbered(let entry, let writer) = entry {
         number(entry.change.flawed, writer, &sequence, &rows, &state)
       } else if change.isProgressOnly {
@@ -196,17 +194,17 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
       guard case .failure(let error) = written else { return Step() }
       if case .notOwner = error {
       } else if entry.isFact {
-        preconditionFailure("the database refuses a fact: \(error)")
+        preconditionFailure("the database refused a fact: \(error)")
       }
       return Step(answer: entry, error: error, feed: gap)
     }
-    if !Flaw.givesANumberTwice.isPresent { state.numbers.advance(to: sequence) }
+    if !InjectedFault.givesANumberTwice.isPresent { state.numbers.advance(to: sequence) }
     observed?(change, fragments)
-    let told = Flaw.tellsAllTenants.isPresent ? fragments.flatMap { toAll($0, state) } : fragments
+    let told = InjectedFault.tellsAllTenants.isPresent ? fragments.flatMap { toAll($0, state) } : fragments
     return Step(answer: entry, feed: gap + (told.isEmpty ? [] : [.committed(told)]))
   }
 
-  /// A fragment for each tenant.
+  /// Returns a copy of the fragment for each tenant.
   private func toAll(_ fragment: JournalFragment, _ state: borrowing State) -> [JournalFragment] {
     Set(state.tenants.values).union([.default]).map { tenant in
       JournalFragment(
@@ -216,28 +214,28 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
     }
   }
 
-  /// Gives numbers to what is written elsewhere.
+  /// Assigns numbers to events of another ledger.
   private func number(
-    _ change: StoreChange, _ writer: any NumberedWriter, _ sequence: inout Int64, _ rows: inout MemoryRows,
+    _ change: LedgerChange, _ writer: any NumberedWriter, _ sequence: inout Int64, _ rows: inout MemoryRows,
     _ state: inout State
-  ) -> Result<[JournalFragment], StoreError> {
+  ) -> Result<[JournalFragment], LedgerError> {
     let last = sequence
     sequence += Int64(change.numberCount)
     if sequence > last, let reserve = state.numbers.reservation(for: sequence) {
       rows.reservedSequence = reserve
       rows.version += 1
       state.version = rows.version
-      state.numbers.hold(reserved: reserve)
+      state.numbers.setReservation(reserved: reserve)
     }
     return writer.write(change, after: last)
   }
 
   private func write(
-    _ change: StoreChange, _ sequence: inout Int64, _ rows: inout MemoryRows, _ state: inout State,
+    _ change: LedgerChange, _ sequence: inout Int64, _ rows: inout MemoryRows, _ state: inout State,
     _ table: OwnershipTable
-  ) -> Result<[JournalFragment], StoreError> {
+  ) -> Result<[JournalFragment], LedgerError> {
     guard state.seen.admits(change.owner, table) else { return .failure(.notOwner) }
-    if let obstacle = rows.obstacle(to: change) { return .failure(obstacle) }
+    if let obstacle = rows.error(to: change) { return .failure(obstacle) }
     if let ownership = change.ownership, !state.seen.write(ownership, &rows) { return .failure(.notOwner) }
     let fragments = render(change, &sequence, rows, &state)
     if let session = change.deletedSession { state.tenants[session] = nil }
@@ -247,23 +245,23 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
   }
 
   private func render(
-    _ change: StoreChange, _ sequence: inout Int64, _ rows: borrowing MemoryRows, _ state: inout State
+    _ change: LedgerChange, _ sequence: inout Int64, _ rows: borrowing MemoryRows, _ state: inout State
   ) -> [JournalFragment] {
     for session in change.sessions { state.tenants[session.id] = session.tenant }
     for event in change.events where state.tenants[event.sessionID] == nil {
-      // The session may have been another process's.
+      // The session may have been created by another process.
       state.tenants[event.sessionID] = rows.sessions[event.sessionID]?.session.tenant
     }
     let tenants =
-      Flaw.tellsAnotherTenant.isPresent ? state.tenants.mapValues { _ in .default } : state.tenants
+      InjectedFault.tellsAnotherTenant.isPresent ? state.tenants.mapValues { _ in .default } : state.tenants
     return JournalFragment.render(change.events, tenants, &sequence)
   }
 
-  // MARK: What others have written
+  // MARK: Commits of other processes
 
-  package func follow() { append(.fact(StoreChange()) { _ in }) }
+  package func publishRemoteCommits() { append(.fact(LedgerChange()) { _ in }) }
 
-  /// Learns of the numbers that others have given out, and of the events.
+  /// Reads the numbers and the events of other processes.
   private func catchUp(_ rows: borrowing MemoryRows, _ state: inout State) -> [Feed] {
     guard rows.version != state.version else { return [] }
     state.version = rows.version
@@ -271,33 +269,32 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
     state.numbers.catchUp(journal: newest, reserved: rows.reservedSequence)
     guard newest > known else { return [] }
     let new = Array(rows.journal.all(after: known).prefix(Feed.gapLimit + 1))
-    guard new.count <= Feed.gapLimit else { return [.leap(after: known)] }
+    guard new.count <= Feed.gapLimit else { return [.gap(after: known)] }
     let fragments = new.map(\.row).filter { !rows.isDamaged($0) }
-    return [.committed(Flaw.jumpsToTheNewest.isPresent ? fragments.suffix(1) : fragments)]
+    return [.committed(InjectedFault.jumpsToTheNewest.isPresent ? fragments.suffix(1) : fragments)]
   }
 
   // MARK: Faults
 
-  /// From here on the database takes nothing, or everything again: then what was put aside waits to be committed, first of all.
+  /// Starts or ends a fault. At its end, the refused facts are committed first.
   package func set(_ fault: Fault?) {
     state.withLock { state in
       state.fault = fault
       guard fault == nil else { return }
       state.retried = state.refused.count
-      if !Flaw.forgetsWhatWasRefused.isPresent { state.entries.prepend(contentsOf: state.refused) }
+      if !InjectedFault.forgetsWhatWasRefused.isPresent { state.entries.prepend(contentsOf: state.refused) }
       state.refused = []
     }
     if fault == nil, mode == .atOnce { commitAll() }
   }
 
-  /// The process ends, in the middle of whatever it does. Its store never calls back again: facts wait for ever, and requests and
-  /// reads fail.
-  /// - Parameter count: so many of the changes that wait have reached the database all the same, the oldest.
-  /// - Returns: the database, as the next process finds it.
+  /// Simulates a crash of the process. Callbacks to facts stop; requests and reads fail.
+  /// - Parameter count: how many of the oldest waiting changes are in the database all the same.
+  /// - Returns: the database for the next process.
   @discardableResult
   package func crash(keeping count: Int = 0) -> SimulatedDatabase {
     end(.unavailable("the process has ended")) { state in
-      // What it has refused it has not.
+      // A change that the database refused is not in it.
       var left = state.fault == nil ? max(0, count) : 0
       let buried = state.buried
       defer { state.buried = buried }
@@ -309,24 +306,24 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
     return database
   }
 
-  /// Calls back whatever waits for an answer that never comes. Only whoever is gone for good may hear of that: he lets go of what he has.
-  /// - Returns: whether anything waited.
+  /// Calls the callbacks that a crash has suppressed, so that they release their objects. Used only when the process is gone for good.
+  /// - Returns: whether there were any.
   @discardableResult
   package func letGo() -> Bool {
     let buried = state.withLock { state in
       defer { state.buried = [] }
       return state.buried
     }
-    for entry in buried where entry.isFact { entry.answer(nil) }
+    for entry in buried where entry.isFact { entry.complete(nil) }
     return !buried.isEmpty
   }
 
   package func close() async {
     if state.withLock({ $0.end }) == nil { commitAll() }
-    end(.unavailable("the store is closed")) { _ in }
+    end(.unavailable("the ledger is closed")) { _ in }
   }
 
-  private func end(_ error: StoreError, _ last: (inout State) -> Void) {
+  private func end(_ error: LedgerError, _ last: (inout State) -> Void) {
     let left = state.withLock { state -> [CommitEntry] in
       guard state.end == nil else { return [] }
       last(&state)
@@ -336,48 +333,47 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
       (state.refused, state.entries) = ([], [])
       return left
     }
-    for entry in left { entry.refuse(error) }
+    for entry in left { entry.fail(error) }
   }
 
-  // MARK: What it is
+  // MARK: State
 
   package var epoch: Epoch? { state.withLock { $0.seen.epoch } }
-  package func ownership() async throws(StoreError) -> OwnershipTable {
+  package func ownership() async throws(LedgerError) -> OwnershipTable {
     try read { $0.rows.ownership }
   }
 
-  /// It has no thread that could be busy: the answer comes at once.
   package func ping(_ answer: @escaping @Sendable () -> Void) { answer() }
 
-  /// Another process has taken over from this one, and it has found out: its process ends.
+  /// Whether this process has noticed that another has taken over. The process then ends.
   package var isFencedOff: Bool { state.withLock { $0.isFencedOff } }
-  package var refusal: StoreError? { state.withLock { $0.refusal } }
+  package var refusal: LedgerError? { state.withLock { $0.refusal } }
   package var lastSequence: Int64 { state.withLock { $0.numbers.newest } }
   package var highestSequence: Int64 { state.withLock { max($0.numbers.last, $0.numbers.reserved) } }
 
-  package func work() async throws(StoreError) -> [StoredWork] {
-    Flaw.takesNothingOver.isPresent ? [] : try read { $0.work() }
+  package func work() async throws(LedgerError) -> [StoredWork] {
+    InjectedFault.takesNothingOver.isPresent ? [] : try read { $0.work() }
   }
 
   package func idempotentReply(
     _ key: IdempotencyKey, to digest: [UInt8]
-  ) async throws(StoreError) -> KeptReply? {
-    guard !Flaw.admitsEveryRepeat.isPresent else { return nil }
-    return try read { reader throws(StoreError) in
-      try reader.reply(key).map { KeptReply($0, isMatching: $0.digest == digest) }
+  ) async throws(LedgerError) -> IdempotencyLookup? {
+    guard !InjectedFault.admitsEveryRepeat.isPresent else { return nil }
+    return try read { reader throws(LedgerError) in
+      try reader.reply(key).map { IdempotencyLookup($0, isMatching: $0.digest == digest) }
     }
   }
 
   package func journal(
     _ scope: EventScope, after sequence: Int64, maximumBytes: Int
-  ) async throws(StoreError) -> JournalPage {
-    let place = sequence + (Flaw.beginsBehindItsPlace.isPresent ? 1 : 0)
+  ) async throws(LedgerError) -> JournalPage {
+    let place = sequence + (InjectedFault.beginsBehindItsPlace.isPresent ? 1 : 0)
     return try read { $0.journal(scope, after: place, maximumBytes: maximumBytes) }
   }
 
-  package func retained(in place: RetainedPlace) -> any RetentionRecords { self }
+  package func retentionRecords(in place: StorageTier) -> any RetentionRecords { self }
 
-  package func read<T>(_ body: (RowReader) throws(StoreError) -> T) throws(StoreError) -> T {
+  package func read<T>(_ body: (RowReader) throws(LedgerError) -> T) throws(LedgerError) -> T {
     if let end = state.withLock({ $0.end }) { throw end }
     return try body(RowReader(database.rows.withLock { $0 }, unreadable))
   }
@@ -393,23 +389,27 @@ extension CommitEntry {
   }
 }
 
-extension StoreChange {
-  /// This change, altered by the present flaw.
-  fileprivate var flawed: StoreChange {
-    let flaws: [Flaw] = [
+extension LedgerChange {
+  /// This change, altered by the injected fault.
+  fileprivate var flawed: LedgerChange {
+    let flaws: [InjectedFault] = [
       .admitsEveryRepeat, .admitsRepeatsAtOnce, .forgetsReplies, .keepsTakenNews, .keepsTakenCommands,
       .losesHandovers, .losesResumes,
     ]
     guard flaws.contains(where: \.isPresent) else { return self }
     var change = self
-    if Flaw.admitsEveryRepeat.isPresent || Flaw.admitsRepeatsAtOnce.isPresent {
+    if InjectedFault.admitsEveryRepeat.isPresent || InjectedFault.admitsRepeatsAtOnce.isPresent {
       change.conditions.removeAll { if case .keyAbsent = $0 { true } else { false } }
     }
-    if Flaw.forgetsReplies.isPresent { change.idempotentReply = nil }
-    if Flaw.keepsTakenNews.isPresent { change.takenNews = [] }
-    if Flaw.keepsTakenCommands.isPresent { change.takenCommands = [] }
-    if Flaw.losesHandovers.isPresent { change.commands.removeAll { $0.document.contains(#""submit""#) } }
-    if Flaw.losesResumes.isPresent { change.commands.removeAll { $0.document.contains(#""resume""#) } }
+    if InjectedFault.forgetsReplies.isPresent { change.idempotentReply = nil }
+    if InjectedFault.keepsTakenNews.isPresent { change.consumedReports = [] }
+    if InjectedFault.keepsTakenCommands.isPresent { change.takenCommands = [] }
+    if InjectedFault.losesHandovers.isPresent {
+      change.commands.removeAll { $0.document.contains(#""submit""#) }
+    }
+    if InjectedFault.losesResumes.isPresent {
+      change.commands.removeAll { $0.document.contains(#""resume""#) }
+    }
     return change
   }
 }

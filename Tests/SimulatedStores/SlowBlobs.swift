@@ -2,8 +2,8 @@ package import BlobStore
 internal import Synchronization
 package import TransferModel
 
-/// A store that completes calls later, as a store over a network does. The test decides when, in which order and on which thread; another
-/// store then does the work. It has no local files.
+/// A blob store that completes calls later, as a network store does. The test decides when, in which order and on which thread. Another
+/// store does the work. It has no local files.
 package final class SlowBlobs: BlobStore {
   package enum Call: Sendable, CaseIterable {
     case create, reopen, write, commit, discard, open, fetch, size, alias, take, move, delete, list, setAside,
@@ -11,7 +11,7 @@ package final class SlowBlobs: BlobStore {
   }
 
   /// A call whose result is pending.
-  package final class Waiting: Sendable {
+  package final class PendingCall: Sendable {
     package let call: Call
     package let key: BlobKey?
     private struct Ways {
@@ -35,7 +35,7 @@ package final class SlowBlobs: BlobStore {
       }
     }
 
-    /// Does the work and completes the call; false if it has been completed or cancelled already.
+    /// Performs and completes the call. Returns `false` if the call has been completed or cancelled already.
     @discardableResult
     package func answer() -> Bool {
       let ways = take()
@@ -53,11 +53,11 @@ package final class SlowBlobs: BlobStore {
 
   private let store: any BlobStore
   /// Called with each call when it is made.
-  private let receive: @Sendable (Waiting) -> Void
+  private let receive: @Sendable (PendingCall) -> Void
   private let isClosed = Mutex(false)
   private let refused = Mutex<Set<Call>>([])
 
-  package init(_ store: any BlobStore, _ receive: @escaping @Sendable (Waiting) -> Void) {
+  package init(_ store: any BlobStore, _ receive: @escaping @Sendable (PendingCall) -> Void) {
     self.store = store
     self.receive = receive
   }
@@ -70,10 +70,10 @@ package final class SlowBlobs: BlobStore {
 
   @discardableResult
   fileprivate func wait<Value>(
-    _ call: Call, _ key: BlobKey?, _ done: @escaping BlobDone<Value>,
-    _ perform: @escaping @Sendable (@escaping BlobDone<Value>) -> Void
-  ) -> Waiting {
-    let waiting = Waiting(call, key) { [self] in
+    _ call: Call, _ key: BlobKey?, _ done: @escaping BlobCompletion<Value>,
+    _ perform: @escaping @Sendable (@escaping BlobCompletion<Value>) -> Void
+  ) -> PendingCall {
+    let waiting = PendingCall(call, key) { [self] in
       if isClosed.withLock({ $0 }) {
         done(.failure(BlobError(.refused, "the process is dead")))
       } else {
@@ -96,17 +96,17 @@ package final class SlowBlobs: BlobStore {
     private let key: BlobKey
     private let draft: any BlobDraft
     private let store: SlowBlobs
-    private let onItsWay = Mutex<Waiting?>(nil)
+    private let onItsWay = Mutex<PendingCall?>(nil)
 
     init(_ key: BlobKey, _ draft: any BlobDraft, _ store: SlowBlobs) {
       (self.key, self.draft, self.store) = (key, draft, store)
     }
 
-    func write(_ bytes: [UInt8], at offset: Int64, _ done: @escaping BlobDone<Void>) {
+    func write(_ bytes: [UInt8], at offset: Int64, _ done: @escaping BlobCompletion<Void>) {
       let waiting = store.wait(.write, key, done) { [draft] in draft.write(bytes, at: offset, $0) }
       onItsWay.withLock { $0 = waiting }
     }
-    func commit(as key: BlobKey, size: Int64, sha256: String, _ done: @escaping BlobDone<Void>) {
+    func commit(as key: BlobKey, size: Int64, sha256: String, _ done: @escaping BlobCompletion<Void>) {
       let waiting = store.wait(.commit, key, done) { [draft] in
         draft.commit(as: key, size: size, sha256: sha256, $0)
       }
@@ -115,17 +115,17 @@ package final class SlowBlobs: BlobStore {
     func reader() -> (any BlobReader)? { draft.reader().map { Reader($0, key, store) } }
     func discard(_ done: @escaping @Sendable () -> Void) {
       onItsWay.withLock { $0 }?.fail(SlowBlobs.cancelled)
-      let ended: BlobDone<Void> = { _ in done() }
+      let ended: BlobCompletion<Void> = { _ in done() }
       store.wait(.discard, key, ended) { [draft] ended in draft.discard { ended(.success(())) } }
     }
   }
 
-  /// Keeps the bytes of its last fetch in memory.
+  /// A reader that keeps the bytes of its last fetch in memory.
   private final class Reader: BlobReader {
     private struct Window {
       var offset: Int64 = 0
       var bytes: [UInt8] = []
-      /// The blob ends after these bytes.
+      /// Whether the blob ends after these bytes.
       var isLast = false
       var hasFailed = false
     }
@@ -133,7 +133,7 @@ package final class SlowBlobs: BlobStore {
     private let reader: any BlobReader
     private let store: SlowBlobs
     private let window = Mutex(Window())
-    private let onItsWay = Mutex<Waiting?>(nil)
+    private let onItsWay = Mutex<PendingCall?>(nil)
 
     init(_ reader: any BlobReader, _ key: BlobKey, _ store: SlowBlobs) {
       (self.reader, self.key, self.store) = (reader, key, store)
@@ -155,7 +155,7 @@ package final class SlowBlobs: BlobStore {
       }
     }
 
-    func fetch(at offset: Int64, count: Int, _ done: @escaping BlobDone<Void>) {
+    func fetch(at offset: Int64, count: Int, _ done: @escaping BlobCompletion<Void>) {
       let waiting = store.wait(.fetch, key) { [self] (fetched: Result<[UInt8], BlobError>) in
         switch fetched {
         case .success(let bytes):
@@ -185,50 +185,51 @@ package final class SlowBlobs: BlobStore {
       (self.quarantine, self.store) = (quarantine, store)
     }
 
-    func setAside(_ key: BlobKey, at time: Timestamp, _ done: @escaping BlobDone<Void>) {
-      store.wait(.setAside, key, done) { [quarantine] in quarantine.setAside(key, at: time, $0) }
+    func moveToQuarantine(_ key: BlobKey, at time: Timestamp, _ done: @escaping BlobCompletion<Void>) {
+      store.wait(.setAside, key, done) { [quarantine] in quarantine.moveToQuarantine(key, at: time, $0) }
     }
-    func removeSetAside(at now: Timestamp, _ done: @escaping BlobDone<Int>) {
-      store.wait(.removeSetAside, nil, done) { [quarantine] in quarantine.removeSetAside(at: now, $0) }
+    func removeExpired(at now: Timestamp, _ done: @escaping BlobCompletion<Int>) {
+      store.wait(.removeSetAside, nil, done) { [quarantine] in quarantine.removeExpired(at: now, $0) }
     }
   }
 
   package var isDurable: Bool { store.isDurable }
-  package var room: (any BlobRoom)? { store.room }
+  package var memoryQuota: (any MemoryQuota)? { store.memoryQuota }
   package var quarantine: (any BlobQuarantine)? { store.quarantine.map { Quarantine($0, self) } }
 
-  package func create(_ key: BlobKey, _ done: @escaping BlobDone<any BlobDraft>) {
+  package func create(_ key: BlobKey, _ done: @escaping BlobCompletion<any BlobDraft>) {
     wait(.create, key, done) { [self] done in
       store.create(key) { [self] in done($0.map { Draft(key, $0, self) }) }
     }
   }
-  package func reopen(_ key: BlobKey, at offset: Int64, _ done: @escaping BlobDone<any BlobDraft>) {
+  package func reopen(_ key: BlobKey, at offset: Int64, _ done: @escaping BlobCompletion<any BlobDraft>) {
     wait(.reopen, key, done) { [self] done in
       store.reopen(key, at: offset) { [self] in done($0.map { Draft(key, $0, self) }) }
     }
   }
-  package func open(_ key: BlobKey, _ done: @escaping BlobDone<any BlobReader>) {
+  package func open(_ key: BlobKey, _ done: @escaping BlobCompletion<any BlobReader>) {
     wait(.open, key, done) { [self] done in
       store.open(key) { [self] in done($0.map { Reader($0, key, self) }) }
     }
   }
-  package func size(of key: BlobKey, _ done: @escaping BlobDone<Int64>) {
+  package func size(of key: BlobKey, _ done: @escaping BlobCompletion<Int64>) {
     wait(.size, key, done) { [store] in store.size(of: key, $0) }
   }
-  package func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobDone<Void>) {
+  package func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobCompletion<Void>) {
     wait(.alias, key, done) { [store] in store.alias(key, as: other, $0) }
   }
-  package func take(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobDone<Void>) {
-    wait(.take, key, done) { [store] in store.take(key, as: draft, size: size, $0) }
+  package func claim(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobCompletion<Void>) {
+    wait(.take, key, done) { [store] in store.claim(key, as: draft, size: size, $0) }
   }
-  package func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobDone<Void>) {
+  package func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobCompletion<Void>) {
     wait(.move, key, done) { [store] in store.move(key, to: other, $0) }
   }
-  package func delete(_ key: BlobKey, _ done: @escaping BlobDone<Void>) {
+  package func delete(_ key: BlobKey, _ done: @escaping BlobCompletion<Void>) {
     wait(.delete, key, done) { [store] in store.delete(key, $0) }
   }
   package func list(
-    _ shelf: BlobShelf, _ page: @escaping @Sendable ([BlobKey]) -> Void, _ done: @escaping BlobDone<Void>
+    _ shelf: BlobCategory, _ page: @escaping @Sendable ([BlobKey]) -> Void,
+    _ done: @escaping BlobCompletion<Void>
   ) {
     wait(.list, nil, done) { [store] in store.list(shelf, page, $0) }
   }

@@ -4,7 +4,7 @@ internal import HTTPFields
 internal import TransferCore
 internal import TransferModel
 
-/// One attempt of a task, as the stand-in for an engine has it: a word of the engine's contract, letter by letter.
+/// One attempt of a task in the simulated engine. It produces exactly the sequences that the engine's contract allows:
 ///
 ///     for each request asked(bodyStream)? (waitsForConnectivity | began)+ informational*
 ///                      (asked(challenge) | asked(redirect) | redirected)*
@@ -18,26 +18,26 @@ struct Attempt {
 
   var job: TransferJob
   var isSuspended = false
-  /// The number of the question that waits for an answer.
+  /// The number of the decision that the attempt waits for.
   var question: Int?
-  /// That its request went out was counted.
+  /// Whether the request was counted in `SimulatedOrigins.unsafeRequests`.
   var hasCounted = false
   private var stage = Stage.fresh
   private var asked: Asked?
   private var questions: Int
   private var hasBegun = false
   private var hasShakenHands = false
-  /// What a client sends for the request that is under way.
+  /// The body that a client sends for the current request.
   private var body: UploadStream?
   private var hasWaited = false
   private var hasResumed = false
   private var received: Int64 = 0
   private var file: AttemptFile
   private var redirects = 0
-  /// The redirect's own answer is the response.
+  /// Whether the redirect is not followed, so that its response becomes the task's.
   private var isRedirectItself = false
   private var response: TransferResponse?
-  /// How it ends, where that is decided.
+  /// The error with which the attempt will end.
   private var end: TransferError?
   private var isCancelled = false
   private var keepsPartial = false
@@ -45,18 +45,18 @@ struct Attempt {
   init(_ job: TransferJob, in bodies: any BlobStore) {
     self.job = job
     file = AttemptFile(of: job, in: bodies)
-    questions = job.questions
+    questions = job.decisionCount
     end = job.fault
   }
 
   var isWriting: Bool { file.isOpen }
-  /// Something may happen without anybody's doing.
+  /// Whether the attempt can make a step by itself.
   var goesOn: Bool { isCancelled || question == nil && !isSuspended }
-  /// It has a connection, up to its end.
+  /// Whether the attempt has a connection, which it keeps until its end.
   var isConnected: Bool { hasBegun }
-  /// It cannot go on without one.
+  /// Whether the attempt needs a connection for its next step.
   var waitsForConnection: Bool { !hasBegun && end == nil && !needsBody }
-  /// A client has yet to send it, and is asked before it queues.
+  /// Whether the attempt still needs a streamed body, which it requests before it queues.
   private var needsBody: Bool { job.request.body?.isStream == true && body == nil }
 
   mutating func cancel(keepsPartial: Bool) {
@@ -65,14 +65,15 @@ struct Attempt {
     end = TransferError(.cancelled, "cancelled", failingURL: job.request.url)
   }
 
-  /// False where that is no answer to such a question.
+  /// Applies an answer.
+  /// - Returns: `false` if the answer does not match the decision.
   mutating func take(_ answer: TransferAnswer) -> Bool {
     defer { (question, asked) = (nil, nil) }
     switch (asked, answer) {
     case (.redirect, .redirect(let request)):
       if let request { follow(request) } else { isRedirectItself = true }
     case (.redirect(let proposed), .byDefault): follow(proposed)
-    // Who they are is told with another request.
+    // The next request carries the credential.
     case (.challenge(let realm), .challenge(let answer)):
       beginAnew()
       guard case .useCredential(let credential) = answer, case .password(let user, _) = credential.kind else {
@@ -80,14 +81,14 @@ struct Attempt {
       }
       return user == realm
     case (.challenge, .byDefault): beginAnew()
-    // The handshake goes on, and with it the request.
+    // The handshake continues, and then the request.
     case (.trust, .challenge(.useCredential)): return false
     case (.trust, .challenge), (.trust, .byDefault): break
     case (.bodyStream, .bodyStream(let reference)):
       guard let token = reference.token as? UploadStream else { return false }
       body = token
     case (.bodyStream, .byDefault):
-      end = TransferError(.requestBodyStreamExhausted, "nobody sent it", failingURL: job.request.url)
+      end = TransferError(.requestBodyStreamExhausted, "no body was sent", failingURL: job.request.url)
     case (.response, .allow), (.response, .byDefault): break
     case (.response, .becomeDownload(let id)):
       (job.task, job.kind) = (id, .download)
@@ -102,9 +103,9 @@ struct Attempt {
     letGo()
   }
 
-  /// Nobody reads any more what a client sends.
+  /// Stops reading the body that a client sends.
   mutating func letGo() {
-    body?.detach()
+    body?.cancel()
     body = nil
   }
 
@@ -114,12 +115,12 @@ struct Attempt {
     (stage, hasWaited, hasShakenHands) = (.fresh, false, false)
   }
 
-  // MARK: What happens next
+  // MARK: Steps
 
-  /// It asks, and nobody stands in the way of what may happen to it meanwhile.
+  /// Whether the attempt waits for a decision and is neither suspended nor cancelled.
   var asks: Bool { question != nil && !isCancelled && !isSuspended }
 
-  /// It ends while its question waits: its time is over, or the service can do no more for it.
+  /// Ends the attempt during its decision, because of a timeout or an error in the service.
   mutating func breakOff(_ random: inout RandomSource, at time: Timestamp) -> TransferFact {
     let codes: [URLErrorCode] = [.timedOut, .networkConnectionLost, .cannotWriteToFile, .unknown]
     let error = TransferError(
@@ -128,7 +129,7 @@ struct Attempt {
   }
 
   mutating func next(
-    _ temper: Origins.Temper, _ random: inout RandomSource, at time: Timestamp
+    _ temper: SimulatedOrigins.Probabilities, _ random: inout RandomSource, at time: Timestamp
   ) -> TransferFact {
     if let end { return .ended(job.task, outcome(end, at: time)) }
     if hasBegun, random.chance(temper.fails) {
@@ -146,7 +147,7 @@ struct Attempt {
   }
 
   private mutating func begin(
-    _ temper: Origins.Temper, _ random: inout RandomSource, at time: Timestamp
+    _ temper: SimulatedOrigins.Probabilities, _ random: inout RandomSource, at time: Timestamp
   ) -> TransferFact {
     if needsBody { return ask(.bodyStream, .bodyStream, at: time) }
     if job.sharedConfiguration.value.waitsForConnectivity, !hasWaited, redirects == 0,
@@ -161,10 +162,10 @@ struct Attempt {
   }
 
   private mutating func request(
-    _ temper: Origins.Temper, _ random: inout RandomSource, at time: Timestamp
+    _ temper: SimulatedOrigins.Probabilities, _ random: inout RandomSource, at time: Timestamp
   ) -> TransferFact {
     if isRedirectItself { return answer(302, at: time) }
-    // Where it goes on is told with the head of the answer.
+    // The resume offset is reported with the head of the response.
     if hasResumed { return answer(200, at: time) }
     if random.chance(temper.informs) {
       return .notified(job.task, .informational(status: 103, headers: HTTPHeaders()), at: time)
@@ -196,20 +197,20 @@ struct Attempt {
       follow(proposed)
       return .redirected(job.task, answer, to: proposed, at: time)
     }
-    // Or the origin has another version by now, and sends it whole.
+    // Otherwise the origin has another version, and sends it from the beginning.
     if let offset = file.offset, !hasResumed, random.chance(800) {
       hasResumed = true
       file.open(at: offset)
       return .resumed(job.task, offset: Int64(offset), expectedTotal: Int64(AttemptFile.whole), at: time)
     }
-    // Or the origin answers before the end of what it was sent.
-    if random.chance(700) { body?.wasSent() }
+    // Otherwise the origin responds before it has received the whole body.
+    if random.chance(700) { body?.markSent() }
     return answer(random.chance(temper.isBusy) ? 503 : 200, at: time)
   }
 
   private mutating func answer(_ status: Int, at time: Timestamp) -> TransferFact {
     stage = .answered
-    body?.detach()
+    body?.cancel()
     let answer = Self.response(status, job.request)
     response = answer
     if job.kind == .download { return .accepted(job.task, answer) }
@@ -220,14 +221,14 @@ struct Attempt {
   }
 
   private mutating func receive(
-    _ temper: Origins.Temper, _ random: inout RandomSource, at time: Timestamp
+    _ temper: SimulatedOrigins.Probabilities, _ random: inout RandomSource, at time: Timestamp
   ) -> TransferFact {
-    // Nothing could go on from another answer.
+    // Only a response with status 200 is worth keeping.
     if file.mayOpen, response?.status == 200, random.chance(300) {
       received += 10
       file.open(at: 0)
       file.write(Int(received))
-      return .keeps(job.task, resumePoint(at: 0))
+      return .keptPartial(job.task, resumePoint(at: 0))
     }
     if random.chance(temper.progresses) {
       received += 10
@@ -252,7 +253,7 @@ struct Attempt {
     return .asked(job.task, questions, what, at: time)
   }
 
-  // MARK: Its end
+  // MARK: End
 
   private func resumePoint(at offset: Int) -> ResumePoint {
     ResumePoint(
@@ -295,7 +296,7 @@ struct Attempt {
     outcome.partial = resumePoint(at: offset)
   }
 
-  /// What is said of a body that is no file.
+  /// The stand-in for the digest of a body in memory.
   static let smallDigest = "ab"
 
   private static func response(_ status: Int, _ request: TransferRequest) -> TransferResponse {

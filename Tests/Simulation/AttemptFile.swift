@@ -4,13 +4,13 @@ internal import EngineAPI
 internal import SimulatedStores
 internal import TransferModel
 
-/// What an attempt has on the disk, by the contract that the engine keeps: it takes what an earlier download left before its request goes
-/// out, writes a draft, and gives the draft its last name before its end is told.
+/// The file of an attempt, by the engine's contract. Before its request is sent, the attempt claims the partial file of an earlier
+/// download. It then writes a draft, and renames the draft before it reports its end.
 struct AttemptFile {
-  /// Bytes of every body that is a file.
+  /// The size in bytes of every body in a file.
   static let whole = 60
-  /// What is said where its draft is not its own any more.
-  static let failure = "what it had written is gone"
+  /// The error message of an attempt that has lost its draft to another.
+  static let failure = "the draft was deleted or replaced"
 
   private enum Claim { case untried, held, refused, used }
 
@@ -24,34 +24,34 @@ struct AttemptFile {
 
   init(of job: TransferJob, in bodies: any BlobStore) {
     (self.job, self.bodies) = (job, bodies)
-    // Memory holds it all at once: nothing is left there to go on from.
+    // A body in memory cannot be resumed.
     point = job.kind == .download && bodies.isDurable ? job.resumePoint?.download : nil
   }
 
-  /// The byte at that place of every body.
+  /// Returns the bytes of every body in the given range.
   static func bytes(_ range: Range<Int>) -> [UInt8] { range.map { UInt8(truncatingIfNeeded: $0 &* 31 &+ 7) } }
 
   private func key(_ part: BlobKey.Part, _ task: TaskID) -> BlobKey { BlobKey(task, part, job.blob) }
 
   var isOpen: Bool { draft != nil }
-  /// Downloads to a disk may have a file.
+  /// Whether the attempt may still open a file: only a download to disk has one.
   var mayOpen: Bool { job.kind == .download && bodies.isDurable && draft == nil }
-  /// Where it may go on; nil: it cannot.
+  /// The offset of the claimed partial file; `nil` if there is none.
   var offset: Int? { claim == .held ? point.map { Int($0.partial.offset) } : nil }
 
-  /// Takes what an earlier download has left, once.
+  /// Claims the partial file of an earlier download, once.
   mutating func take() {
     guard claim == .untried, let point else { return }
     do throws(BlobError) {
-      try bodies.take(point.key, as: key(.draft, job.task), size: point.partial.offset)
+      try bodies.claim(point.key, as: key(.draft, job.task), size: point.partial.offset)
       claim = .held
     } catch {
       claim = .refused
     }
   }
 
-  /// The answer's bytes are about to come.
-  /// - Parameter offset: those before it are there.
+  /// Opens the draft for the response's bytes.
+  /// - Parameter offset: the number of bytes that the draft already has.
   mutating func open(at offset: Int) {
     do throws(BlobError) {
       draft =
@@ -73,13 +73,13 @@ struct AttemptFile {
     count = end
   }
 
-  /// All of it is here. Nil: it could not be given its name.
+  /// Completes the body. Returns `nil` if the draft could not be renamed.
   mutating func finish() -> (size: Int64, sha256: String)? {
     write(Self.whole)
     return commit(.body)
   }
 
-  /// Where a later download can go on; nil: nowhere.
+  /// Keeps the draft as a partial file. Returns the offset from which a later download can resume; `nil` if none can.
   mutating func keep() -> Int? { count > 0 && commit(.partial) != nil ? count : nil }
 
   private mutating func commit(_ part: BlobKey.Part) -> (size: Int64, sha256: String)? {
@@ -96,16 +96,16 @@ struct AttemptFile {
     return (Int64(count), sha256)
   }
 
-  /// It ends, and what it has is of no use to anybody.
+  /// Deletes the draft.
   mutating func drop() {
     guard draft != nil else { return }
     draft = nil
     bodies.delete(key(.draft, job.task))
   }
 
-  /// What it had taken, and not gone on from, is there again for others.
-  /// - Parameter isOfNoUse: its origin has something else by now.
-  /// - Returns: where they may go on.
+  /// Returns an unused partial file for other attempts.
+  /// - Parameter isOfNoUse: whether the origin has another version by now, so that the file is deleted.
+  /// - Returns: the point from which other attempts can resume.
   mutating func giveBack(isOfNoUse: Bool) -> DownloadPoint? {
     guard let point, claim == .held || claim == .untried else { return nil }
     if claim == .held {

@@ -1,34 +1,35 @@
-/// What must hold in every world, at every moment. Each raw value is the promise as a sentence.
+/// The invariants of every world, at every moment. Each raw value is the promise as a sentence.
 package enum Invariant: String, Sendable, CaseIterable {
-  case acceptedIsKept = "what was accepted is never lost"
+  case acceptedIsKept = "accepted sessions and tasks are never lost"
   case endsOnce = "a task ends exactly once"
-  case taskGrammar = "the events of a task are a word of its life cycle"
+  case taskGrammar = "the events of a task follow its life cycle"
   case sessionGrammar =
-    "the events of a session are a word of its life cycle; didBecomeInvalid and didFinishEvents come last and once"
-  case rowsAgree = "a row says what the events beside it say"
-  case streamsAreWhole = "streams have no gap, no repeat and one order"
-  case decisionsSettleOnce = "a decision is answered, expired or withdrawn, once"
-  case toldBehindTheCommit = "nothing is told before it is committed"
-  case sentOnce = "a method that is not idempotent is not sent twice unseen"
-  case submittedOnce = "a task is not submitted to an engine that has it"
-  case answersItsQuestion = "an answer reaches the question that it is for"
-  case tenantsApart = "a tenant never sees another's"
-  case repeatsAreKnown = "a repeat under an Idempotency-Key gets the same reply"
-  case patchesStay = "what a patch has changed stays"
-  case messagesAreWanted = "each event is told once to the webhook that wants it, and to no other"
-  case takenOnce = "what a process has taken of a queue is gone"
-  case verbsTakeEffect = "what a client was told is done comes about"
-  case oneOwnerActs = "whose place another has taken writes nothing"
-  case bytesStay = "what an attempt has written stays as it is until it is not wanted any more"
-  case comesToRest = "once all is healed, everything accepted ends"
-  case memoryIsEmpty = "when all is done, memory holds nothing"
+    "the events of a session follow its life cycle; didBecomeInvalid and didFinishEvents come last and once"
+  case rowsAgree = "a row agrees with the events of its commit"
+  case streamsAreWhole = "all streams have the same order, without gaps and repetitions"
+  case decisionsSettleOnce = "a decision is answered, expired or withdrawn exactly once"
+  case toldBehindTheCommit = "clients see a change only after its commit"
+  case sentOnce = "a request with a non-idempotent method is repeated only as a counted retry"
+  case submittedOnce = "a task is submitted to an engine at most once"
+  case answersItsQuestion = "an answer reaches its own decision"
+  case tenantsApart = "a tenant never sees another tenant's data"
+  case repeatsAreKnown = "a repeated request with the same Idempotency-Key gets the same reply"
+  case patchesStay = "an acknowledged PATCH is not lost"
+  case messagesAreWanted =
+    "each event has one webhook message if the webhook subscribed to it, and otherwise none"
+  case takenOnce = "a process consumes each row of a queue once"
+  case verbsTakeEffect = "an acknowledged command takes effect"
+  case oneOwnerActs = "a process that was taken over stops writing"
+  case bytesStay = "the bytes of an attempt do not change until they are deleted"
+  case comesToRest = "after all faults end, every accepted task ends"
+  case memoryIsEmpty = "when all tasks have ended, memory is empty"
 }
 
-/// A promise that a world has broken.
+/// A broken invariant.
 package struct Violation: Error, Sendable, CustomStringConvertible {
   package let invariant: Invariant
   package let detail: String
-  /// After so many steps.
+  /// The number of steps before it.
   package var step = 0
 
   package var description: String { "\(invariant) (\(invariant.rawValue)): \(detail)" }

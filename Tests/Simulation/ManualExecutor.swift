@@ -1,7 +1,7 @@
 internal import DequeModule
 internal import Synchronization
 
-/// Runs tasks when it is told to, on the thread of whoever tells: in the order in which they became ready, nothing beside another.
+/// An executor that runs ready tasks on its caller's thread: in the order in which they became ready, and one at a time.
 package final class ManualExecutor: TaskExecutor {
   private let jobs = Mutex(Deque<UnownedJob>())
 
@@ -12,24 +12,24 @@ package final class ManualExecutor: TaskExecutor {
     jobs.withLock { $0.append(job) }
   }
 
-  /// Runs all that is ready, and what becomes so meanwhile.
+  /// Runs all ready tasks, and those that become ready meanwhile.
   package func run() {
     while let job = jobs.withLock({ $0.popFirst() }) {
       job.runSynchronously(on: asUnownedTaskExecutor())
     }
   }
 
-  /// What is to begin when its owner says so.
+  /// The work that waits for `begin`.
   private let postponed = Mutex<[@Sendable () async -> Void]>([])
 
-  /// So much is to begin.
+  /// The number of postponed work items.
   package var postponedCount: Int { postponed.withLock { $0.count } }
 
   package func postpone(_ work: @escaping @Sendable () async -> Void) {
     postponed.withLock { $0.append(work) }
   }
 
-  /// Begins one of those, by its place.
+  /// Starts the postponed work item at the given index.
   package func begin(_ place: Int) { spawn(postponed.withLock { $0.remove(at: place) }) }
 
   package func spawn(_ work: @escaping @Sendable () async -> Void) {

@@ -4,26 +4,26 @@ internal import TransferModel
 internal import TransferService
 
 extension SimulatedWorld {
-  /// A service, and what a client or an operator knows of it. For one thread.
+  /// A service with its state as clients and operators see it. For one thread.
   final class ServiceNode: @unchecked Sendable {
     let process: ServiceProcess<SimulatedEngine>
     let number: Int
     var isFrozen = false
-    /// Nobody sees any more that it lives, and it hears no bell.
+    /// Whether the node is cut off: it cannot renew its lease, and receives no wakeup.
     var isCutOff = false
-    /// What has befallen it never heals.
+    /// Whether the node never recovers.
     var isLost = false
     var isDispatching = false
-    /// Requests that wait for their replies.
+    /// The number of requests that wait for replies.
     var calls = 0
-    /// It is to look who lives.
+    /// Whether the node has to check its peers.
     var mustAttend = true
     var isAttending = false
-    /// Others have committed events.
+    /// Whether other services have committed events that it has not read.
     var mustFollow = false
-    /// When it was told to end; nil: it was not.
+    /// The time of the order to stop; `nil` if there was none.
     var leavingSince: ContinuousClock.Instant?
-    /// It is to look what it can give away by now.
+    /// Whether the node has to check again which shards it can hand over.
     var mustGive = true
     var isGiving = false
     var hasGivenAll = false
@@ -34,18 +34,18 @@ extension SimulatedWorld {
 
     var address: String { Self.address(number) }
     static func address(_ number: Int) -> String { "node-\(number)" }
-    /// It does what it has to do.
+    /// Whether the process does its work.
     var isRunning: Bool { !isFrozen && !process.isDead }
-    /// It answers clients.
+    /// Whether the node answers clients.
     var answers: Bool { isRunning && process.isServing && !isLost }
   }
 
-  /// A worker, and what an operator knows of it. For one thread.
+  /// A worker with its state as operators see it. For one thread.
   final class WorkerNode: @unchecked Sendable {
     let process: WorkerProcess<SimulatedEngine>
     let number: Int
     var isFrozen = false
-    /// Another was started in its place.
+    /// Whether another worker was started in its place.
     var isOvertaken = false
     var isDraining = false
     var isDrained = false
@@ -54,29 +54,29 @@ extension SimulatedWorld {
     }
   }
 
-  /// A request that a client waits for.
-  final class Errand: @unchecked Sendable {
+  /// A client's request that waits for its reply.
+  final class ClientCall: @unchecked Sendable {
     private let number: Int
-    /// The service that the client has asked.
+    /// The service that the client has called.
     let contact: ServiceNode
-    /// The one that carries it out.
+    /// The service that executes the request.
     var server: ServiceNode
-    /// Called where no reply comes.
+    /// Called if no reply will come.
     let lost: (() -> Void)?
-    /// Does what is asked for, at the service that owns the subject.
-    let carryOut: @Sendable (ServiceNode, Cluster.Entry?) async throws -> Void
+    /// Executes the request at the service that owns its subject.
+    let carryOut: @Sendable (ServiceNode, Cluster.LocalRequest?) async throws -> Void
     var tenant = Tenant.default
-    /// Nil: any service can carry it out.
-    var subject: Subject?
-    /// The reply of the service to which it was forwarded, if that is an error.
+    /// `nil` if any service can execute the request.
+    var subject: RequestSubject?
+    /// The reply of the service to which the request was forwarded, if that reply is an error.
     var fault: (any Error)?
 
-    /// How services name it among themselves.
+    /// The request's path between services.
     var path: String { "/errands/\(number)" }
 
     init(
       _ number: Int, _ contact: ServiceNode, _ lost: (() -> Void)?,
-      carryOut: @escaping @Sendable (ServiceNode, Cluster.Entry?) async throws -> Void
+      carryOut: @escaping @Sendable (ServiceNode, Cluster.LocalRequest?) async throws -> Void
     ) {
       (self.number, self.contact, server, self.lost) = (number, contact, contact, lost)
       self.carryOut = carryOut

@@ -7,15 +7,15 @@ package import TransferCore
 package import TransferModel
 package import TransferService
 
-/// What is out there, and how it behaves. It outlives every process. For one thread.
-package final class Origins: @unchecked Sendable {
-  /// Of a thousand times, how often something happens where it may.
-  package struct Temper: Sendable {
+/// The origins and their behaviour. They outlive every process. For one thread.
+package final class SimulatedOrigins: @unchecked Sendable {
+  /// The probability of each event, per mille, at each of its opportunities.
+  package struct Probabilities: Sendable {
     package var waits = 0
     package var informs = 0
     package var challenges = 0
     package var handshakes = 0
-    /// How often an attempt ends while it asks.
+    /// How often an attempt ends during a decision.
     package var breaksOff = 0
     package var redirects = 0
     package var progresses = 100
@@ -25,10 +25,10 @@ package final class Origins: @unchecked Sendable {
     package var authenticates = 0
     package init() {}
   }
-  package var temper = Temper()
-  /// Requests that went out, by task; only those that must not be sent twice unseen.
+  package var temper = Probabilities()
+  /// The number of requests that were sent, by task. Only methods that are not idempotent are counted.
   package var unsafeRequests: [TaskID: Int] = [:]
-  /// What is wrong.
+  /// Receives violations.
   package var fault: (@Sendable (Invariant, String) -> Void)?
 
   package init() {}
@@ -36,45 +36,45 @@ package final class Origins: @unchecked Sendable {
   func note(_ invariant: Invariant, _ text: String) { fault?(invariant, text) }
 }
 
-/// Stands for the engine of a process, by the contract that the engine keeps: for each attempt requests, what becomes of them, at most
-/// one question at a time, and one end, last. What it is told it hears later, in order, as the engine's mailbox has it. For one thread.
-package final class SimulatedEngine: StandIn, @unchecked Sendable {
+/// A stand-in for the engine of a process, by the engine's contract. Each attempt sends requests, waits for at most one decision at a time,
+/// and reports one end, last. Commands are received later and in order, as by the engine's mailbox. For one thread.
+package final class SimulatedEngine: KillableEngine, @unchecked Sendable {
   enum Order {
     case submit(TransferJob)
     case command(TaskCommand, TaskID)
   }
 
-  package let storages = SessionStorages()
+  package let storages = SessionStorageLoader()
   package let memoryFiles = MemoryFiles(capacity: 1 << 20)
   package let caches: CacheStorage? = nil
-  private let origins: Origins
+  private let origins: SimulatedOrigins
   private let blobs: any BlobStore
-  /// The same, as the engine's process sees them.
+  /// The same blobs, as the engine's process sees them.
   private let shownBlobs: SlowBlobs
-  private let relay: FactRelay
+  private let relay: FactCallback
   private let now: @Sendable () -> Timestamp
   private var mailbox = Deque<Order>()
   private var attempts: [Attempt] = []
-  /// Connections that attempts of a session have, be they suspended or not.
+  /// The number of connections of each session, including those of suspended attempts.
   private var connections: [SessionID: Int] = [:]
   package var isDead = false {
     didSet { if isDead { shownBlobs.close() } }
   }
 
   package init(
-    _ origins: Origins, _ surroundings: Surroundings, _ relay: FactRelay,
+    _ origins: SimulatedOrigins, _ surroundings: SharedEnvironment, _ relay: FactCallback,
     now: @escaping @Sendable () -> Timestamp
   ) {
     (self.origins, blobs, self.relay, self.now) = (origins, surroundings.blobs, relay, now)
     shownBlobs = SlowBlobs(blobs, surroundings.answersBlobs)
   }
 
-  /// Whether it has something to do.
+  /// Whether the engine can make a step.
   package var canStep: Bool { !isDead && (!mailbox.isEmpty || attempts.contains { goesOn($0) }) }
-  /// What it has not ended.
+  /// The number of attempts that have not ended.
   package var count: Int { attempts.count + mailbox.count { if case .submit = $0 { true } else { false } } }
 
-  /// Hears of what it was told, or tells of something that has happened.
+  /// Receives one command, or lets one attempt report a fact.
   package func step(_ random: inout RandomSource) {
     guard !isDead else { return }
     if origins.temper.breaksOff > 0, random.chance(origins.temper.breaksOff), breakOff(nil, &random) {
@@ -100,7 +100,7 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
     relay.deliver([fact])
   }
 
-  /// Something may happen to it without anybody's doing. Its session opens no more connections than it may
+  /// Returns whether an attempt can make a step. A session opens a limited number of connections
   /// (URLSessionConfiguration.httpMaximumConnectionsPerHost).
   private func goesOn(_ attempt: Attempt) -> Bool {
     guard attempt.goesOn else { return false }
@@ -116,8 +116,9 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
     return attempt
   }
 
-  /// One of those that ask ends. False where nobody asks.
-  /// - Parameter task: the one; nil: any.
+  /// Ends an attempt that waits for a decision.
+  /// - Parameter task: the task; `nil` for any.
+  /// - Returns: `false` if no such attempt exists.
   @discardableResult
   func breakOff(_ task: TaskID?, _ random: inout RandomSource) -> Bool {
     let asking = attempts.indices.filter { index in
@@ -130,7 +131,7 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
     return true
   }
 
-  /// A file is open for what comes of it.
+  /// Returns whether an attempt of the task writes a file.
   func isWriting(_ task: TaskID) -> Bool { attempts.contains { $0.job.task == task && $0.isWriting } }
 
   private func hear() {
@@ -141,7 +142,7 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
     switch order {
     case .submit(let job):
       if attempts.contains(where: { $0.job.task == job.task }) {
-        origins.note(.submittedOnce, "\(job.task) was submitted to an engine that has it")
+        origins.note(.submittedOnce, "\(job.task) was submitted twice to the same engine")
       }
       attempts.append(Attempt(job, in: bodies(of: job.session, job.sessionType, blobs)))
     case .command(.suspend, let id): change(id) { $0.isSuspended = true }
@@ -153,11 +154,11 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
         guard attempt.question == number else { return }
         isLate = false
         if !attempt.take(answer) {
-          origins.note(.answersItsQuestion, "\(answer) is no answer to what \(id) has asked")
+          origins.note(.answersItsQuestion, "\(answer) does not fit the pending decision of \(id)")
         }
       }
-      // A client that still sends is told that nobody wants it.
-      if isLate, case .bodyStream(let body) = answer { (body.token as? UploadStream)?.detach() }
+      // A client that still sends the body is notified that it is not needed.
+      if isLate, case .bodyStream(let body) = answer { (body.token as? UploadStream)?.cancel() }
     case .command: break
     }
   }
@@ -173,7 +174,7 @@ extension SimulatedEngine {
   }
   package func reset(_ session: SessionID, done: @escaping @Sendable () -> Void) { done() }
   package func flush(_ session: SessionID, done: @escaping @Sendable () -> Void) { done() }
-  package func forget(_ session: SessionID) {}
+  package func releaseSession(_ session: SessionID) {}
   package func forgetCredentials(of session: SessionID, for spaces: [ProtectionSpace]) {}
   package func cache(of session: TransferSession) -> ResponseCache? { nil }
   package func bodies(of session: SessionID, _ type: SessionType) -> any BlobStore {
@@ -183,7 +184,7 @@ extension SimulatedEngine {
     type == .ephemeral ? SessionBlobs(memoryFiles, of: session) : durable
   }
   package func liveBody(of task: TaskID, in session: SessionID) -> LiveBody? { nil }
-  package func reach(_ url: String, timeout: Duration) async throws(TransferError) -> Reachability {
+  package func probe(_ url: String, timeout: Duration) async throws(TransferError) -> Reachability {
     throw TransferError(.cannotConnectToHost, "there is no network")
   }
   package func onPool(_ work: @escaping @Sendable () -> Void) { work() }
@@ -191,9 +192,9 @@ extension SimulatedEngine {
 }
 
 extension RandomSource {
-  /// From 0 to less than that.
+  /// Returns a number from 0 to less than `count`.
   mutating func below(_ count: Int) -> Int { Int(next() >> 33) % count }
-  /// - Parameter perMille: so often of a thousand times.
+  /// - Parameter perMille: the probability, per mille.
   mutating func chance(_ perMille: Int) -> Bool { below(1000) < perMille }
   mutating func pick<Element>(_ all: [Element]) -> Element? { all.isEmpty ? nil : all[below(all.count)] }
 }

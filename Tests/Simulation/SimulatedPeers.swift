@@ -10,25 +10,25 @@ struct SimulatedPeers: PeerConnections, @unchecked Sendable {
   /// The service that sends.
   let address: String
 
-  /// Of the services that requests wait for: those of dead ones end by themselves (`loseErrands`).
+  /// The services that requests wait for. Requests to dead services end separately (`loseErrands`).
   var addresses: [String] { [] }
-  func abandon(_ address: String) {}
+  func cancel(_ address: String) {}
 
   func send(
     _ request: ServerRequest, _ fields: HTTPFields, body: [UInt8]?, to address: String
   ) async throws(PeerFailure) -> ServerResponse {
     guard let world, let node = world.peer(address, of: self.address) else { throw .unreachable }
     if let errand = world.errands.first(where: { $0.path == request.path }) {
-      // It may be frozen, and then nobody knows whether it will do what it was asked.
+      // A frozen service may or may not execute the request after it wakes.
       if node.isFrozen, world.route.chance(500) { throw .lost("no reply") }
       return await world.carryOut(errand, forwardedTo: node)
     }
-    guard !node.isFrozen, case .question(let answer) = await node.process.service.cluster.receive(request)
+    guard !node.isFrozen, case .query(let answer) = await node.process.service.cluster.receive(request)
     else { throw .lost("no reply") }
     return answer
   }
 
-  /// Services of a world are asked for no lists.
+  /// Simulated clients request no lists.
   func fetch(
     _ request: ServerRequest, _ fields: HTTPFields, upTo limit: Int, from address: String
   ) async throws(PeerFailure) -> (fields: HTTPFields, bytes: [UInt8]) {

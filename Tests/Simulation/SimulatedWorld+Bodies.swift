@@ -7,14 +7,14 @@ internal import TransferCore
 internal import TransferModel
 internal import TransferService
 
-/// Clients that send the bodies of tasks themselves.
+/// Clients that send the bodies of tasks.
 extension SimulatedWorld {
-  /// One of them. For one thread.
-  final class Sender: @unchecked Sendable {
+  /// A client that sends one body. For one thread.
+  final class BodySender: @unchecked Sendable {
     let task: TaskID
     let upload: BodyUpload
     unowned let node: ServiceNode
-    /// It has said that this was all.
+    /// Whether the client has sent the whole body.
     var hasFinished = false
 
     init(_ task: TaskID, _ upload: BodyUpload, _ node: ServiceNode) {
@@ -32,10 +32,10 @@ extension SimulatedWorld {
     }
     switch luck.below(4) {
     case 0:
-      // It leaves early, and comes again as another.
+      // The client leaves early. Another one may send the body later.
       sender.upload.fail()
       if !sender.hasFinished { senders.removeAll { $0 === sender } }
-      sender.upload.stream.detach()
+      sender.upload.stream.cancel()
       executor.run()
     default: finish(sender)
     }
@@ -48,12 +48,12 @@ extension SimulatedWorld {
       { view, node in (try await view.openUpload(of: id, length: nil), node) }
     ) { [self] result in
       guard case .success(let (upload, node)) = result, !node.process.isDead else { return }
-      senders.append(Sender(id, upload, node))
+      senders.append(BodySender(id, upload, node))
     }
   }
 
-  /// It has sent all, and waits to hear that it was taken, or that nobody wants it.
-  func finish(_ sender: Sender) {
+  /// Sends the whole body, and waits until it was used or is no longer needed.
+  func finish(_ sender: BodySender) {
     guard !sender.hasFinished else { return }
     sender.hasFinished = true
     let node = sender.node
@@ -62,24 +62,26 @@ extension SimulatedWorld {
       guard !node.process.isDead else { return }
       senders.removeAll { $0 === sender }
       guard isSent, let story = chronicle.tasks[sender.task], !isGone(story.session) else { return }
-      // Of one that ended with its process, the row says nothing; nor does anything, where that could write nothing before it was taken over
-      // from.
+      // Two kinds of tasks are exempt. The row of a task that ended with its service may show no start. A service that was taken over could
+      // not write the start.
       let hasBegun = story.row.startedAt != nil || story.words.contains(.state(.running, .transferring))
       if !hasBegun, story.isOver, chronicle.isMember(node.number) {
-        chronicle.break_(
-          .acceptedIsKept, "a body was sent for \(chronicle.name(sender.task)), which never began")
+        chronicle.violate(
+          .acceptedIsKept, "a body was sent for \(chronicle.name(sender.task)), which never started")
       }
     }
     executor.run()
   }
 
-  /// What a task has come to is there, and what one has left to go on from.
+  /// Checks the bytes of a task's body and of its partial body.
   func checkBytes(of task: TransferTask) {
     if let body = task.body, body.sha256 != Attempt.smallDigest {
       let bytes = read(task.bodyKey, Int(body.size))
       if bytes != AttemptFile.bytes(0..<Int(body.size)) {
-        chronicle.break_(
-          .bytesStay, "the body of \(chronicle.name(task.id)) has \(bytes?.count ?? -1) bytes, or others")
+        chronicle.violate(
+          .bytesStay,
+          "the body of \(chronicle.name(task.id)) has \(bytes?.count ?? -1) bytes instead of \(body.size), or different bytes"
+        )
       }
     }
     guard let key = task.partialKey, let offset = task.partial?.download?.partial.offset,
@@ -87,9 +89,9 @@ extension SimulatedWorld {
     else { return }
     let bytes = read(key, Int(offset))
     if bytes != AttemptFile.bytes(0..<Int(offset)) {
-      chronicle.break_(
+      chronicle.violate(
         .bytesStay,
-        "\(chronicle.name(task.id)) has left \(offset) bytes, and \(bytes?.count ?? -1) are there, or others"
+        "the partial body of \(chronicle.name(task.id)) has \(bytes?.count ?? -1) bytes instead of \(offset), or different bytes"
       )
     }
   }
@@ -102,15 +104,15 @@ extension SimulatedWorld {
     }
   }
 
-  /// Another download was to begin where that one had ended: what was left is that one's.
+  /// Returns whether another download was to resume from this one. The partial file then belongs to that other download.
   private func hasGoneOn(_ source: TaskID) -> Bool {
     chronicle.tasks.values.contains { $0.id != source && $0.row.resumePoint?.download?.source == source }
   }
 
-  /// Their connections went with the process.
+  /// Ends the connections of clients to a service that has ended.
   func loseSenders(to node: ServiceNode) {
     let lost = senders.filter { $0.node === node }
     senders.removeAll { $0.node === node }
-    for sender in lost { sender.upload.stream.detach() }
+    for sender in lost { sender.upload.stream.cancel() }
   }
 }

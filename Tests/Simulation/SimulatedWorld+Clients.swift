@@ -4,25 +4,25 @@ internal import TransferCore
 internal import TransferModel
 internal import TransferService
 
-/// What clients create, and how they are answered.
+/// The creation of sessions and tasks, and the replies to clients.
 extension SimulatedWorld {
   static let tenants = [Tenant.default, Tenant(name: "other")]
   private static let mostSessions = 6
 
   func tenant(_ luck: inout RandomSource) -> Tenant { Self.tenants[luck.below(plan.kinds.tenants)] }
 
-  /// One that is not deleted.
-  func pickSession(_ luck: inout RandomSource) -> Chronicle.SessionStory? {
+  /// Returns a session that is not deleted.
+  func pickSession(_ luck: inout RandomSource) -> CommitHistory.SessionStory? {
     let known = chronicle.sessionOrder.filter {
       chronicle.sessions[$0]?.isDeleted == false && !$0.isShared
     }
     return luck.pick(known).flatMap { chronicle.sessions[$0] }
   }
 
-  /// One that is there; those that have not ended first.
-  func pickTask(_ luck: inout RandomSource) -> Chronicle.TaskStory? {
+  /// Returns an existing task, preferably an unfinished one.
+  func pickTask(_ luck: inout RandomSource) -> CommitHistory.TaskStory? {
     guard !chronicle.taskOrder.isEmpty else { return nil }
-    var found: Chronicle.TaskStory?
+    var found: CommitHistory.TaskStory?
     for _ in 0..<4 {
       found = chronicle.tasks[chronicle.taskOrder[luck.below(chronicle.taskOrder.count)]]
       if found?.isOver == false { return found }
@@ -34,13 +34,13 @@ extension SimulatedWorld {
 
   // MARK: Calls
 
-  /// Somebody answers clients.
+  /// Whether at least one service answers clients.
   var mayCall: Bool { services.contains(where: \.answers) }
 
   func createSession(_ luck: inout RandomSource) {
     let count = chronicle.sessions.values.count { !$0.isDeleted && !$0.session.id.isShared }
     guard count < Self.mostSessions else { return }
-    // A world in which nothing was ever created has nothing to lose.
+    // The first session must exist, because a world without any session tests nothing.
     let isFirst = count == 0
     if isFirst { goOn(&luck) { _ in mayCall } }
     defer { if isFirst { goOn(&luck) { pickSession(&$0) != nil } } }
@@ -61,7 +61,7 @@ extension SimulatedWorld {
       specification.configuration.retry = retry
     }
     if plan.kinds.asks || plan.kinds.hasWebhooks { specification.delegate = delegate(&luck) }
-    // In every fourth world a session without a running task leaves an outline in memory.
+    // In every fourth world, a session without a running task becomes an outline.
     if plan.seed.isMultiple(of: 4) { specification.description = String(repeating: "x", count: 5000) }
     let wanted = specification
     let chronicle = chronicle
@@ -69,7 +69,7 @@ extension SimulatedWorld {
       guard case .success(let session) = result else { return }
       acknowledged.sessions[session.id] = tenant
       guard chronicle.sessions[session.id] == nil else { return }
-      chronicle.break_(.toldBehindTheCommit, "a session is told that is not committed")
+      chronicle.violate(.toldBehindTheCommit, "a reply shows a session that is not committed")
     }
   }
 
@@ -115,15 +115,15 @@ extension SimulatedWorld {
     }
     specification.resume = !luck.chance(plan.kinds.suspended)
     if luck.chance(plan.kinds.delayed) {
-      // Some dates are past, or nearly so.
+      // Some dates have passed, or are near.
       let most = luck.chance(500) ? 20 : 600
       specification.earliestBeginDate = clock.now.adding(seconds: Double(luck.below(most) - 5))
     }
     return specification
   }
 
-  /// Those that have ended and left something to go on from.
-  private func partialDownloads(_ session: TransferSession) -> [Chronicle.TaskStory] {
+  /// Returns the ended downloads that left a partial body.
+  private func partialDownloads(_ session: TransferSession) -> [CommitHistory.TaskStory] {
     chronicle.taskOrder.compactMap { chronicle.tasks[$0] }.filter { story in
       story.isOver && story.row.partial?.download != nil && tenant(of: story.session) == session.tenant
     }
@@ -158,7 +158,7 @@ extension SimulatedWorld {
     for task in tasks {
       acknowledged.tasks[task.id] = tenant
       guard chronicle.tasks[task.id] == nil, !isGone(task.sessionID) else { continue }
-      chronicle.break_(.toldBehindTheCommit, "a task is told that is not committed")
+      chronicle.violate(.toldBehindTheCommit, "a reply shows a task that is not committed")
     }
   }
 
@@ -205,18 +205,19 @@ extension SimulatedWorld {
     if let id = TaskID(String(decoding: body, as: UTF8.self)) {
       acknowledged.tasks[id] = tenant(of: use.session)
       if chronicle.tasks[id] == nil {
-        chronicle.break_(.toldBehindTheCommit, "a task is told under a key, and is not committed")
+        chronicle.violate(
+          .toldBehindTheCommit, "a reply with an Idempotency-Key shows a task that is not committed")
       }
     }
-    // A reply is kept for a day; where the clock is set, for as long as it says so.
+    // A reply is kept for a day of wall-clock time. The check is skipped if the clock was set.
     if let reply = use.reply, !clock.wasSet, reply != body, let time = use.madeAt,
       clock.now.since(time) < 80_000
     {
-      chronicle.break_(.repeatsAreKnown, "\(use.key.text) has got another reply")
+      chronicle.violate(.repeatsAreKnown, "a repeated request with \(use.key.text) got a different reply")
     }
     acknowledged.keys[index].reply = body
     acknowledged.keys[index].madeAt = chronicle.replies[use.key]?.createdAt
-    // A repeat comes when the clock stands elsewhere: what it may be then is not known.
+    // After a change of the clock, the expiry of the reply is unknown.
     if clock.wasSet { acknowledged.keys[index].reply = nil }
   }
 }

@@ -7,16 +7,16 @@ internal import TransferCore
 internal import TransferModel
 internal import TransferService
 
-/// Everything is healed for good, and what was accepted has to end.
+/// The end of a world: all faults are healed, and every accepted task must end.
 extension SimulatedWorld {
-  /// So many times something due is waited for, and a client does what is its to do.
+  /// The limit of rounds. In each round, time passes and clients act.
   private static let mostRounds = 400
-  /// Each process has looked by then at what nobody told it of.
+  /// By then, each process has checked everything that it polls.
   private static let leastRounds = 2
   private static let mostActions = 20_000
 
   func finish() throws(Violation) {
-    trace?.append("— all is healed")
+    trace?.append("— all faults have ended")
     heal()
     var luck = RandomSource(seed: plan.seed &+ 99)
     var round = 0
@@ -25,14 +25,14 @@ extension SimulatedWorld {
       if round >= Self.leastRounds, isOver { break }
       round += 1
       guard round < Self.mostRounds else {
-        chronicle.break_(.comesToRest, outstanding)
+        chronicle.violate(.comesToRest, outstanding)
         break
       }
       goOn(round, &luck)
       try check()
       try runOut(&luck)
       if !fireNext(within: .seconds(86_400)) { pass(seconds: 30) }
-      // Dates may be far away where the clock was set.
+      // After a change of the clock, dates may be far away.
       if round > Self.leastRounds * 20 { pass(seconds: 3600) }
       tick()
       try check()
@@ -49,28 +49,28 @@ extension SimulatedWorld {
     isHealed = true
     var luck = RandomSource(seed: plan.seed &+ 7)
     if plan.kinds.healsAPart, services.count > 1 {
-      // One stays well, whatever becomes of the others.
+      // At least one service stays healthy.
       let core = services[luck.below(services.count)]
-      for node in services where node !== core && luck.chance(700) { lose(node, &luck) }
+      for node in services where node !== core && luck.chance(700) { loseForever(node, &luck) }
     }
     makeRoom()
     for node in services {
       freeze(node, false)
       node.isCutOff = false
     }
-    beat()
+    renewLeases()
     connect()
     if plan.kinds.healsAPart {
-      for node in workers where node.isOvertaken && luck.chance(500) { lose(node, &luck) }
+      for node in workers where node.isOvertaken && luck.chance(500) { loseForever(node, &luck) }
     }
     for node in workers { freeze(node, false) }
     startAgain()
     executor.run()
-    origins.temper = Origins.Temper()
+    origins.temper = SimulatedOrigins.Probabilities()
     for node in services { node.process.hub.heartbeat() }
   }
 
-  /// Does all that can be done now.
+  /// Performs actions until nothing is left to do.
   private func runOut(_ luck: inout RandomSource) throws(Violation) {
     for _ in 0..<Self.mostActions {
       guard work(&luck) else {
@@ -81,7 +81,7 @@ extension SimulatedWorld {
       }
       try check()
     }
-    chronicle.break_(.comesToRest, "there is always something to do: \(outstanding)")
+    chronicle.violate(.comesToRest, "the world does not come to rest: \(outstanding)")
     try check()
   }
 
@@ -94,7 +94,7 @@ extension SimulatedWorld {
       && (!plan.kinds.invalidatesAtTheEnd || chronicle.sessions.values.allSatisfy { isGone($0) })
   }
 
-  /// Those of which some service has all that is in them.
+  /// The shards that some service holds completely.
   private var ownedShards: ShardSet {
     services.reduce(ShardSet()) { $0.union($1.process.service.cluster.held) }
   }
@@ -103,11 +103,11 @@ extension SimulatedWorld {
     node.process.hasCaughtUp && node.calls == 0 && node.leavingSince == nil && !node.isAttending
   }
 
-  private func isGone(_ story: Chronicle.SessionStory) -> Bool {
+  private func isGone(_ story: CommitHistory.SessionStory) -> Bool {
     story.session.id.isShared || story.isDeleted || story.session.state == .invalid
   }
 
-  /// What clients do who want to see the end of it.
+  /// Lets clients act in order to end every task.
   private func goOn(_ round: Int, _ luck: inout RandomSource) {
     startAgain()
     if plan.kinds.invalidatesAtTheEnd {
@@ -122,7 +122,7 @@ extension SimulatedWorld {
       if chronicle.tasks[id]?.isOver == false { resume(id) }
     }
     for sender in senders { finish(sender) }
-    // Some answer, others let the time pass.
+    // In two thirds of the worlds, clients answer; otherwise decisions expire.
     guard plan.seed % 3 != 0 else { return }
     for id in chronicle.decisionOrder where chronicle.decisions[id]?.state == .pending { answer(id, &luck) }
   }
@@ -135,7 +135,7 @@ extension SimulatedWorld {
       return "\(chronicle.name(story.id)) (\(story.kind.rawValue), \(type), \(story.row.state)): \(words)"
     }
     var parts = ["\(tasks.count) tasks, \(chronicle.pendingDecisions) decisions"]
-    parts.append("\(chronicle.pendingDeliveries) messages, \(errands.count) calls wait")
+    parts.append("\(chronicle.pendingDeliveries) messages, \(errands.count) waiting calls")
     for node in services {
       parts.append(
         "\(node.address) has caught up: \(node.process.hasCaughtUp), \(node.calls) calls, leaves: \(node.leavingSince != nil), attends: \(node.isAttending)"
@@ -146,52 +146,54 @@ extension SimulatedWorld {
     )
     parts.append("\(workers.count) workers, the worker is idle: \(worker?.process.worker.isIdle ?? false)")
     parts.append("drains: \(worker?.isDraining ?? false), waits: \(stores.map(\.waitingCount))")
-    parts.append("nobody owns \(ShardSet.all.subtracting(ownedShards).count) shards")
+    parts.append("\(ShardSet.all.subtracting(ownedShards).count) shards without an owner")
     let open = chronicle.sessionOrder.filter { chronicle.sessions[$0].map { !isGone($0) } ?? false }
     parts.append("sessions: \(open.compactMap { chronicle.sessions[$0]?.session.state.rawValue })")
     return parts.joined(separator: ", ") + names.map { "\n    " + $0 }.joined()
   }
 
-  // MARK: What is left
+  // MARK: Remains
 
   private func checkEnd() {
     checkStreams()
     var ready = ShardSet()
     for node in services {
-      let holdings = node.process.service.holdings
-      if holdings != Holdings() { chronicle.break_(.memoryIsEmpty, "\(node.address) holds \(holdings)") }
+      let holdings = node.process.service.statistics
+      if holdings != ServiceStatistics() {
+        chronicle.violate(.memoryIsEmpty, "\(node.address) holds \(holdings)")
+      }
       let own = node.process.service.cluster.held
       if !own.intersection(ready).isEmpty {
-        chronicle.break_(.oneOwnerActs, "two processes take themselves for the owner of a shard")
+        chronicle.violate(.oneOwnerActs, "two processes consider themselves the owner of a shard")
       }
       ready = ready.union(own)
     }
     if let worker, !worker.process.worker.isQuiet {
-      chronicle.break_(.memoryIsEmpty, "the worker takes something for active")
+      chronicle.violate(.memoryIsEmpty, "the worker still counts a task as active")
     }
     for engine in services.map(\.process.engine) + workers.map(\.process.engine) {
       if engine.count > 0 {
-        chronicle.break_(.memoryIsEmpty, "an engine has \(engine.count) attempts")
+        chronicle.violate(.memoryIsEmpty, "an engine still has \(engine.count) attempts")
       }
     }
     for id in chronicle.taskOrder {
       guard let story = chronicle.tasks[id] else { continue }
       let count = origins.unsafeRequests[id] ?? 0
       if count > 1 + story.row.retryCount {
-        chronicle.break_(
+        chronicle.violate(
           .sentOnce,
-          "\(count) requests of \(chronicle.name(id)) went out, and \(story.row.retryCount) retries were told"
+          "\(chronicle.name(id)) sent \(count) requests, but reports \(story.row.retryCount) retries"
         )
       }
       if acknowledged.cancelled.contains(id),
         let error = story.row.error, error.reason != .url(.cancelled)
       {
-        chronicle.break_(
-          .verbsTakeEffect, "\(chronicle.name(id)) was cancelled and ended with \(error.reason)")
+        chronicle.violate(
+          .verbsTakeEffect, "\(chronicle.name(id)) was cancelled, but ended with \(error.reason)")
       }
     }
     for (id, _) in acknowledged.sessions.sorted(by: { $0.key < $1.key }) where chronicle.sessions[id] == nil {
-      chronicle.break_(.acceptedIsKept, "a session is lost")
+      chronicle.violate(.acceptedIsKept, "a session is lost")
     }
     checkSessions()
   }
@@ -200,41 +202,43 @@ extension SimulatedWorld {
     for id in chronicle.sessionOrder {
       guard let story = chronicle.sessions[id], !story.isDeleted else { continue }
       if story.session.state == .invalidating {
-        chronicle.break_(.comesToRest, "session \(story.place) is being invalidated for ever")
+        chronicle.violate(.comesToRest, "session \(story.place) stays invalidating")
       }
       if (story.session.state == .invalid) != story.life.isOver {
-        chronicle.break_(
-          .rowsAgree, "session \(story.place)'s row says \(story.session.state), and its events do not")
+        chronicle.violate(
+          .rowsAgree,
+          "the row of session \(story.place) has the state \(story.session.state), but its events do not")
       }
       if story.session.owesFinishedEvents, story.session.state == .active {
-        chronicle.break_(.comesToRest, "session \(story.place) owes didFinishEvents")
+        chronicle.violate(.comesToRest, "session \(story.place) did not send its didFinishEvents")
       }
     }
   }
 
-  /// Reads what the database has.
+  /// Checks the rows that are left in the database.
   private func checkRemains() throws(Violation) {
     let store = SimulatedLedger(on: surroundings.database)
     let chronicle = chronicle
     executor.spawn { [self] in
       let commands = (try? await store.commands(after: 0, limit: 1000).count) ?? -1
-      let news = (try? await store.news(after: 0, limit: 1000).count) ?? -1
+      let news = (try? await store.workerReports(after: 0, limit: 1000).count) ?? -1
       let work = (try? await store.work().count) ?? -1
       if (commands, news, work) != (0, 0, 0) {
-        chronicle.break_(.memoryIsEmpty, "commands, news, work are left: \(commands), \(news), \(work)")
+        chronicle.violate(
+          .memoryIsEmpty, "rows remain: \(commands) commands, \(news) worker reports, \(work) work")
       }
       for id in chronicle.taskOrder {
         guard let story = chronicle.tasks[id], !isGone(story.session),
           chronicle.sessions[story.session]?.session.type != .ephemeral
         else { continue }
         guard let task = try? await store.task(id) else {
-          chronicle.break_(.acceptedIsKept, "\(chronicle.name(id)) is lost")
+          chronicle.violate(.acceptedIsKept, "\(chronicle.name(id)) is lost")
           continue
         }
         checkPatch(task)
         checkBytes(of: task)
         if task.state != .completed {
-          chronicle.break_(.acceptedIsKept, "\(chronicle.name(id)) is \(task.state)")
+          chronicle.violate(.acceptedIsKept, "\(chronicle.name(id)) is \(task.state)")
         }
       }
     }

@@ -4,21 +4,21 @@ internal import HTTPTypes
 internal import TransferModel
 internal import TransferService
 
-/// How requests find the service that owns what they are about.
+/// The routing of requests to the services that own their subjects.
 extension SimulatedWorld {
-  /// Asks one of the services for somebody. A reply comes unless the process that was asked, or the one that it has asked, is gone by then.
+  /// Sends a client's request to one of the services. A reply comes unless that service, or the one it forwards to, ends first.
   /// - Parameters:
-  ///   - subject: what the request is about; nil: any service can carry it out.
-  ///   - lost: is called in place of `then` where no reply comes.
+  ///   - subject: the subject of the request; `nil` if any service can execute it.
+  ///   - lost: called instead of `then` if no reply will come.
   func call<Value: Sendable>(
-    _ tenant: Tenant, about subject: Subject?,
+    _ tenant: Tenant, about subject: RequestSubject?,
     _ body: @escaping @Sendable (TenantView, ServiceNode) async throws -> Value,
     lost: (() -> Void)? = nil, then: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
     ask(tenant, about: subject, lost: lost, { view, node, _ in try await body(view, node) }, then: then)
   }
 
-  /// Asks for a session.
+  /// Requests a new session.
   func callForSession(
     _ tenant: Tenant, _ wanted: SessionSpecification,
     then: @escaping @Sendable (Result<TransferSession, any Error>) -> Void
@@ -31,14 +31,14 @@ extension SimulatedWorld {
   }
 
   private func ask<Value: Sendable>(
-    _ tenant: Tenant, about subject: Subject?, lost: (() -> Void)?,
-    _ body: @escaping @Sendable (TenantView, ServiceNode, Cluster.Entry?) async throws -> Value,
+    _ tenant: Tenant, about subject: RequestSubject?, lost: (() -> Void)?,
+    _ body: @escaping @Sendable (TenantView, ServiceNode, Cluster.LocalRequest?) async throws -> Value,
     then: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
     guard let contact = contact() else { return }
     let outcome = Outcome<Value>()
     errandCount += 1
-    let errand = Errand(errandCount, contact, lost) { node, entry in
+    let errand = ClientCall(errandCount, contact, lost) { node, entry in
       outcome.value = try await body(node.process.service.view(of: tenant), node, entry)
     }
     (errand.tenant, errand.subject) = (tenant, subject)
@@ -63,27 +63,27 @@ extension SimulatedWorld {
     executor.run()
   }
 
-  /// What came of a request.
+  /// The outcome of a request.
   private final class Outcome<Value: Sendable>: @unchecked Sendable {
     var value: Value?
   }
 
   private static let noReply = ServiceError.storeUnavailable("no reply")
 
-  /// One that a client reaches.
+  /// Returns a service that clients can reach.
   private func contact() -> ServiceNode? {
     let open = services.filter(\.answers)
     return open.isEmpty ? nil : open[open.count == 1 ? 0 : route.below(open.count)]
   }
 
-  private func carryOut(_ errand: Errand) async throws {
+  private func carryOut(_ errand: ClientCall) async throws {
     guard errand.subject != nil else { return try await errand.carryOut(errand.contact, nil) }
     _ = try await carryOut(errand, at: errand.contact, isForwarded: false)
   }
 
-  /// As the edge of a service does it.
+  /// Routes the request like the edge of a service.
   private func carryOut(
-    _ errand: Errand, at node: ServiceNode, isForwarded: Bool
+    _ errand: ClientCall, at node: ServiceNode, isForwarded: Bool
   ) async throws -> ServerResponse {
     guard let subject = errand.subject else { return ServerResponse(status: .badRequest) }
     let request = ServerRequest(
@@ -97,8 +97,8 @@ extension SimulatedWorld {
     }
   }
 
-  /// Carries a request out that another service has forwarded.
-  func carryOut(_ errand: Errand, forwardedTo node: ServiceNode) async -> ServerResponse {
+  /// Executes a request that another service has forwarded.
+  func carryOut(_ errand: ClientCall, forwardedTo node: ServiceNode) async -> ServerResponse {
     errand.server = node
     defer { errand.server = errand.contact }
     do {
@@ -111,14 +111,14 @@ extension SimulatedWorld {
     }
   }
 
-  /// The service of an address, where its socket can be reached.
-  /// - Parameter sender: the address of the service that asks.
+  /// Returns the service with an address, if its socket can be reached.
+  /// - Parameter sender: the address of the requesting service.
   func peer(_ address: String, of sender: String) -> ServiceNode? {
     guard !(services + lost).contains(where: { $0.address == sender && $0.isCutOff }) else { return nil }
     return services.first { $0.address == address && $0.process.isServing && !$0.isCutOff && !$0.isLost }
   }
 
-  /// Who waits for a reply of a service that is gone hears nothing.
+  /// Ends the requests that wait for a reply of a service that has ended.
   func loseErrands(of node: ServiceNode) {
     let gone = errands.filter { $0.contact === node || $0.server === node }
     errands.removeAll { $0.contact === node || $0.server === node }

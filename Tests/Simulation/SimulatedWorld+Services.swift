@@ -5,21 +5,21 @@ internal import TransferCore
 internal import TransferModel
 internal import TransferService
 
-/// How services come and go.
+/// The start and the end of services.
 extension SimulatedWorld {
-  /// How long one that ends gives away what runs, as the program does.
+  /// The time that a stopping service spends on handing over running tasks, as in the program.
   private static let longestLeave = Duration.seconds(10)
   private static let mostRounds = 80
 
   var stores: [SimulatedLedger] { services.map(\.process.store) + workers.map(\.process.store) }
 
-  /// One of those, by luck.
+  /// Returns a random service that matches.
   func pickService(_ luck: inout RandomSource, where matches: (ServiceNode) -> Bool) -> ServiceNode? {
     let found = services.filter(matches)
     return found.count > 1 ? found[luck.below(found.count)] : found.first
   }
 
-  /// Whoever is not there is started, as a supervisor would.
+  /// Starts missing processes, as a supervisor would.
   func startAgain() {
     for node in services where node.process.hasFailed { endService(node, keeping: 0) }
     for node in workers where node.process.hasFailed { endWorker(node, keeping: 0) }
@@ -28,9 +28,9 @@ extension SimulatedWorld {
   }
 
   func connect() {
-    for node in services { node.process.workerBell.pull(worker.map { [$0.process.bell] } ?? []) }
+    for node in services { node.process.workerWaker.pull(worker.map { [$0.process.waker] } ?? []) }
     for node in workers {
-      node.process.serviceBell.pull(services.filter { !$0.isCutOff }.map(\.process.bell))
+      node.process.serviceWaker.pull(services.filter { !$0.isCutOff }.map(\.process.waker))
     }
   }
 
@@ -40,9 +40,9 @@ extension SimulatedWorld {
     let surroundings = surroundings
     let address = ServiceNode.address(number)
     let process = ServiceProcess<SimulatedEngine>(
-      surroundings, coordination: SimulatedCoordination(address, among: places),
+      surroundings, coordination: SimulatedCoordinator(address, among: places),
       peers: SimulatedPeers(world: self, address: address),
-      alarms: clock.alarms(of: number),
+      timers: clock.timers(of: number),
       random: { entropy.next() },
       observed: { [weak self] change, fragments in
         chronicle.observe(change, fragments, of: .service(number))
@@ -59,14 +59,14 @@ extension SimulatedWorld {
     places.enter(address) { [weak node] in
       guard let node, !node.isCutOff else { return }
       node.mustAttend = true
-      if node.process.bell.isHeard { node.process.bell.isRung = true }
+      if node.process.waker.isHeard { node.process.waker.isRung = true }
     }
     connect()
     process.start()
     executor.run()
   }
 
-  // MARK: Ends
+  // MARK: End
 
   func killService(_ luck: inout RandomSource) {
     guard !services.isEmpty else { return }
@@ -89,11 +89,11 @@ extension SimulatedWorld {
     node.process.kill(keeping: count)
     clock.forget(node.number)
     places.leave(node.address)
-    graves.append(node.process.store)
+    closedStores.append(node.process.store)
     departed.append(node)
   }
 
-  /// Clients find that it does not answer any more.
+  /// Removes a service that has ended, and lets its clients notice.
   private func leave(_ node: ServiceNode) {
     services.removeAll { $0 === node }
     for reader in readers where reader.node === node { reader.lose() }
@@ -104,8 +104,8 @@ extension SimulatedWorld {
     executor.run()
   }
 
-  /// It is well no more, for ever: it is gone, stands still, or goes on without the ledger and the others.
-  func lose(_ node: ServiceNode, _ luck: inout RandomSource) {
+  /// Loses a service for ever: it ends, freezes, or continues without the ledger and the other services.
+  func loseForever(_ node: ServiceNode, _ luck: inout RandomSource) {
     trace?.append("  \(node.address) is lost")
     switch luck.below(3) {
     case 0: return endService(node, keeping: luck.below(node.process.store.waitingCount + 1))
@@ -119,7 +119,7 @@ extension SimulatedWorld {
     leave(node)
   }
 
-  /// Those who have found out that another process has taken over from them end.
+  /// Ends processes that have found out that they were taken over.
   func retire() {
     for node in services where !node.isFrozen && node.process.store.isFencedOff {
       endService(node, keeping: 0)
@@ -130,7 +130,7 @@ extension SimulatedWorld {
     }
   }
 
-  /// It stands still for so long that another takes its place.
+  /// Freezes or cuts off a service until another takes over.
   func overtake(_ luck: inout RandomSource) {
     guard let node = pickService(&luck, where: \.answers) else { return }
     if luck.chance(800) { createTasks(1 + luck.below(3), &luck) }
@@ -140,7 +140,7 @@ extension SimulatedWorld {
     letTakeOver(from: node)
   }
 
-  /// The others find that it says nothing any more.
+  /// Lets the others find that a service is unresponsive.
   private func letTakeOver(from node: ServiceNode) {
     if !services.contains(where: { $0 !== node && $0.isRunning }) { startService() }
     pass(seconds: 12)
@@ -155,9 +155,9 @@ extension SimulatedWorld {
     }
   }
 
-  /// A service stands still in the midst of a download that was suspended. Another goes on with that, and then the first one wakes, and is
-  /// asked for the same.
-  func meet(_ luck: inout RandomSource) {
+  /// Freezes a service during a suspended download. Another service resumes the download, and then the first one wakes and receives the
+  /// same request.
+  func freezeDuringDownload(_ luck: inout RandomSource) {
     let sessions = chronicle.sessionOrder.filter { !$0.isShared }.compactMap {
       chronicle.sessions[$0]?.session
     }
@@ -194,18 +194,18 @@ extension SimulatedWorld {
     services.first { $0 !== other && $0.process.engine.isWriting(task) }
   }
 
-  /// Nobody sees any more that it lives, and requests for its sessions do not reach it.
+  /// Cuts a service off from its lease and from the others.
   func cutOff(_ luck: inout RandomSource) {
     pickService(&luck) { !$0.isCutOff }?.isCutOff = true
     connect()
   }
 
-  /// One that stood still goes on with what it was about to do.
+  /// Wakes a frozen service, which continues with its next action.
   func wake(_ luck: inout RandomSource) {
     guard let node = pickService(&luck, where: { $0.isFrozen || $0.isCutOff }) else { return }
     freeze(node, false)
     node.isCutOff = false
-    beat()
+    renewLeases()
     connect()
     executor.run()
     if luck.chance(500) { goOn([0, 2, 4, 6, 8], 12, &luck) }
@@ -222,18 +222,18 @@ extension SimulatedWorld {
     for store in stores { store.set(nil) }
   }
 
-  // MARK: Those that end in order
+  // MARK: Orderly stop
 
   func upgradeService(_ luck: inout RandomSource) {
     guard let node = pickService(&luck, where: { $0.answers && $0.leavingSince == nil }) else { return }
     node.leavingSince = clock.uptime
     node.process.service.beginLeaving()
     executor.run()
-    // What follows it is there already, or comes when it has gone.
+    // The successor starts now, or after the old service has ended.
     if luck.chance(500) { startService() }
   }
 
-  /// It gives away what it can, and goes.
+  /// Lets a stopping service hand over its shards, and then end.
   func goOnLeaving(_ node: ServiceNode) -> Bool {
     guard let since = node.leavingSince, node.isRunning, node.process.isServing, !node.isGiving else {
       return false
@@ -246,7 +246,7 @@ extension SimulatedWorld {
     guard node.mustGive else { return false }
     (node.mustGive, node.isGiving) = (false, true)
     executor.spawn {
-      let isDone = (try? await node.process.service.cluster.giveAll()) ?? false
+      let isDone = (try? await node.process.service.cluster.handOverAll()) ?? false
       (node.isGiving, node.hasGivenAll) = (false, isDone)
     }
     return true
@@ -256,43 +256,43 @@ extension SimulatedWorld {
     node.process.service.beginDraining()
     executor.run()
     while node.process.store.commitNext() { executor.run() }
-    executor.spawn { try? await node.process.service.cluster.depart() }
+    executor.spawn { try? await node.process.service.cluster.leave() }
     executor.run()
     while node.process.store.commitNext() { executor.run() }
     endService(node, keeping: 0)
     if services.isEmpty { startService() }
   }
 
-  // MARK: What each does beside the others
+  // MARK: Background work of services
 
-  /// Says that those live that do.
-  func beat() {
+  /// Renews the leases of all running services.
+  func renewLeases() {
     for node in services where node.isRunning {
       (node.mustGive, node.mustAttend) = (true, true)
       if !node.isCutOff { places.renew(node.address) }
     }
   }
 
-  /// Moves the clocks. Whoever lives says so meanwhile.
+  /// Moves the clocks. Running services renew their leases.
   func pass(seconds: Double) {
     clock.run(seconds)
-    beat()
+    renewLeases()
   }
 
   @discardableResult
   func fireNext(within horizon: Duration) -> Bool {
     let hasFired = clock.fireNext(within: horizon)
-    beat()
+    renewLeases()
     return hasFired
   }
 
-  /// Looks who lives, and at what the others have written.
+  /// Lets a service check its peers, and read the events of the others.
   func attend(_ node: ServiceNode) -> Bool {
     guard node.answers, node.process.hasCaughtUp, node.mustAttend, !node.isAttending else { return false }
     (node.mustAttend, node.isAttending) = (false, true)
-    node.process.service.cluster.beat()
+    node.process.service.cluster.tick()
     executor.spawn {
-      _ = try? await node.process.service.cluster.attend()
+      _ = try? await node.process.service.cluster.reconcile()
       node.isAttending = false
     }
     return true
@@ -301,11 +301,11 @@ extension SimulatedWorld {
   func follow(_ node: ServiceNode) -> Bool {
     guard node.isRunning, node.process.isServing, node.mustFollow, !node.isLost else { return false }
     node.mustFollow = false
-    node.process.service.follow()
+    node.process.service.publishRemoteCommits()
     return true
   }
 
-  /// Whoever has committed events rings for the others.
+  /// Lets services that have committed events wake the others.
   func ringForOthers() {
     guard !writers.isEmpty else { return }
     for node in services where !node.isCutOff && !writers.subtracting([node.number]).isEmpty {

@@ -7,21 +7,21 @@ internal import TransferModel
 internal import TransferService
 
 extension SimulatedWorld {
-  /// Somebody who reads events, and comes again at his place when his stream breaks off. For one thread.
+  /// A client that reads events, and reconnects at its last event when the stream breaks. For one thread.
   final class Reader: @unchecked Sendable {
     let tenant: Tenant
-    /// nil: all of the tenant's.
+    /// `nil` for all sessions of the tenant.
     let session: SessionID?
     var subscription: EventSubscription?
     weak var node: ServiceNode?
     var hasNews = false
-    /// The last number that was read; nil: none yet.
+    /// The last event number read; `nil` if none was read yet.
     var cursor: Int64?
-    /// What comes behind this is told in any case: the stream began at it, or before.
+    /// Every event after this number must arrive, because the stream began at or before it.
     var certain: Int64 = 0
-    /// So many of what is in the chronicle of the scope are behind the cursor.
+    /// The index of the next expected event among the events of the scope.
     var position = 0
-    /// Which of its connections it waits for; nil: for none.
+    /// The number of the pending connection attempt; `nil` if there is none.
     var connecting: Int?
     private var connections = 0
 
@@ -51,11 +51,11 @@ extension SimulatedWorld {
   private func connect(_ reader: Reader) {
     guard reader.subscription == nil, reader.connecting == nil, mayCall else { return }
     let connection = reader.connect()
-    let wish = EventWish(after: reader.cursor, types: nil, wantsProgress: false, wantsData: false)
+    let wish = EventFilter(after: reader.cursor, types: nil, wantsProgress: false, wantsData: false)
     call(
       reader.tenant, about: reader.session.map { .session($0) },
       { view, node in
-        // What others have committed since it last looked comes yet.
+        // Events that others have committed since this service last looked are still to come.
         let place = node.process.store.lastSequence
         if let session = reader.session {
           return (try await view.events(ofSession: session, wish), node, place)
@@ -68,12 +68,12 @@ extension SimulatedWorld {
       if isWanted { reader.connecting = nil }
       guard case .success(let (subscription, node, place)) = result, !node.process.isDead else { return }
       guard isWanted else { return subscription.close() }
-      // It began between the question and the answer.
+      // The stream began between the request and the reply.
       reader.certain = reader.cursor ?? node.process.store.lastSequence
       reader.cursor = reader.cursor ?? place
       (reader.subscription, reader.node, reader.hasNews) = (subscription, node, true)
       subscription.start { [weak reader] in
-        if !Flaw.wakesNobody.isPresent { reader?.hasNews = true }
+        if !InjectedFault.wakesNobody.isPresent { reader?.hasNews = true }
       }
     }
   }
@@ -94,12 +94,12 @@ extension SimulatedWorld {
     reader.hasNews = false
     while let bytes = subscription.read(maximum: 1 << 30) {
       for text in ServerSentEvents.split(bytes) {
-        // The first says when to come again.
+        // The first event contains the reconnection delay.
         let event = text.starts(with: "retry: ".utf8) ? text.drop { $0 != 0x0A }.dropFirst() : text
         if let number = ServerSentEvents.id(of: event) {
           take(number, reader)
         } else if ServerSentEvents.type(of: event) == .eventsDidReset {
-          chronicle.break_(.streamsAreWhole, "a stream was reset, and nothing was pruned")
+          chronicle.violate(.streamsAreWhole, "a stream was reset, although no event was pruned")
         }
       }
       executor.run()
@@ -112,20 +112,21 @@ extension SimulatedWorld {
       let skipped = all[reader.position]
       if skipped.number > number { break }
       if skipped.number > reader.certain, !mayBeMissing(skipped.session, reader) {
-        return chronicle.break_(
-          .streamsAreWhole, "a stream tells \(number), and \(skipped.number) is missing")
+        return chronicle.violate(
+          .streamsAreWhole, "a stream shows event \(number), but event \(skipped.number) is missing")
       }
       reader.position += 1
     }
     guard reader.position < all.count, all[reader.position].number == number else {
       let isKnown = all.contains { $0.number == number }
-      return chronicle.break_(
+      return chronicle.violate(
         isKnown ? .streamsAreWhole : number > chronicle.lastNumber ? .toldBehindTheCommit : .tenantsApart,
-        "a stream tells \(number) behind \(reader.cursor ?? 0)")
+        "a stream shows event \(number) after event \(reader.cursor ?? 0)")
     }
     if let cursor = reader.cursor, number <= cursor {
-      return chronicle.break_(
-        .streamsAreWhole, "a stream of \(reader.node?.address ?? "") tells \(number) behind \(cursor)")
+      return chronicle.violate(
+        .streamsAreWhole,
+        "a stream of \(reader.node?.address ?? "") shows event \(number) after event \(cursor)")
     }
     (reader.cursor, reader.certain) = (number, number)
     reader.position += 1
@@ -135,20 +136,20 @@ extension SimulatedWorld {
     (reader.session.map { chronicle.ofSession[$0] } ?? chronicle.ofTenant[reader.tenant]) ?? []
   }
 
-  /// Those of a session that is deleted, and of an ephemeral session of another service than the one that is listened to.
+  /// Returns whether an event may be missing: its session was deleted, or is an ephemeral session of another service.
   private func mayBeMissing(_ session: SessionID, _ reader: Reader) -> Bool {
     guard let story = chronicle.sessions[session], !story.isBeingDeleted else { return true }
     return story.session.type == .ephemeral && story.home != reader.node?.number
   }
 
-  /// Those who read hear of everything in the end.
+  /// Checks that readers receive every event in the end.
   func checkStreams() {
     for reader in readers where reader.subscription != nil {
       for entry in all(reader).dropFirst(reader.position)
       where entry.number > reader.certain && !mayBeMissing(entry.session, reader) {
-        return chronicle.break_(
+        return chronicle.violate(
           .streamsAreWhole,
-          "a stream of \(reader.node?.address ?? "") never tells \(entry.number), is at \(reader.cursor ?? 0), of \(reader.session.map { "\($0.shard.number)" } ?? "all")"
+          "a stream of \(reader.node?.address ?? "") never shows event \(entry.number); its cursor is \(reader.cursor ?? 0), its shard \(reader.session.map { "\($0.shard.number)" } ?? "all")"
         )
       }
     }
@@ -184,7 +185,7 @@ extension SimulatedWorld {
     await node.process.service.willAttempt(delivery)
     guard !node.process.isDead else { return }
     if chronicle.deliveries[delivery.id] == nil {
-      chronicle.break_(.toldBehindTheCommit, "a message is sent that is not committed")
+      chronicle.violate(.toldBehindTheCommit, "a message was sent before its commit")
     }
     let fails = luck.chance(isHealed ? 0 : plan.kinds.webhookFails)
     if !fails, let id = delivery.decisionID, isHealed || luck.chance(plan.kinds.webhookAnswers),

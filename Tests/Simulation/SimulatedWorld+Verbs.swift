@@ -5,9 +5,9 @@ internal import TransferCore
 internal import TransferModel
 internal import TransferService
 
-/// What clients ask of what is there.
+/// The commands and reads of clients.
 extension SimulatedWorld {
-  /// A verb on a task.
+  /// Sends a command about a task.
   private func verb(
     _ id: TaskID, _ name: String, _ body: @escaping @Sendable (TenantView) async throws -> TransferTask
   ) {
@@ -17,14 +17,15 @@ extension SimulatedWorld {
     }
   }
 
-  /// A verb's reply: what it says has come about, and is committed.
+  /// Checks the reply to a command: the state that it shows must be committed.
   private func took(_ result: Result<TransferTask, any Error>, _ id: TaskID, _ verb: String) {
     switch result {
     case .success(let task):
       guard let story = chronicle.tasks[id], !isGone(story.session) else { return }
       if !story.hasBeen.contains(task.state) {
-        chronicle.break_(
-          .toldBehindTheCommit, "\(verb) of \(chronicle.name(id)) says \(task.state), which is not committed")
+        chronicle.violate(
+          .toldBehindTheCommit,
+          "the reply to \(verb) of \(chronicle.name(id)) shows \(task.state), which is not committed")
       }
       if verb == "cancel", task.state == .canceling, story.hasBeen.contains(.canceling) {
         acknowledged.cancelled.insert(id)
@@ -37,7 +38,7 @@ extension SimulatedWorld {
   private func missing(_ id: TaskID, _ verb: String) {
     guard let story = chronicle.tasks[id], !isGone(story.session), !chronicle.isForgotten(story.session)
     else { return }
-    chronicle.break_(.acceptedIsKept, "\(verb): \(chronicle.name(id)) is not found")
+    chronicle.violate(.acceptedIsKept, "\(verb): \(chronicle.name(id)) is not found")
   }
 
   func resume(_ luck: inout RandomSource) {
@@ -67,7 +68,7 @@ extension SimulatedWorld {
   func patch(_ luck: inout RandomSource) {
     guard let story = pickTask(&luck), !story.isOver else { return }
     let id = story.id
-    // A download has what was changed of the data task that became it.
+    // A download inherits the description of the data task that it replaced.
     let inherited = story.row.description.flatMap { Int($0) } ?? 0
     var known = acknowledged.patches[id] ?? .init(last: inherited)
     guard !known.isUnderWay else { return }
@@ -94,12 +95,12 @@ extension SimulatedWorld {
     }
   }
 
-  /// What was told to be changed, or something that came later, stands there.
+  /// Checks that an acknowledged change, or a later one, is in the task.
   func checkPatch(_ task: TransferTask) {
     guard let patch = acknowledged.patches[task.id], !isGone(task.sessionID) else { return }
     let found = task.description.flatMap { Int($0) } ?? 0
     guard found < patch.known || found > patch.last else { return }
-    chronicle.break_(.patchesStay, "\(chronicle.name(task.id)) has \(found) in place of \(patch.known)")
+    chronicle.violate(.patchesStay, "\(chronicle.name(task.id)) has \(found) instead of \(patch.known)")
   }
 
   func invalidate(_ luck: inout RandomSource) {
@@ -114,7 +115,8 @@ extension SimulatedWorld {
     } then: { [self] result in
       guard case .success(let session) = result, !isGone(id) else { return }
       if session.state != .active, chronicle.sessions[id]?.session.state == .active {
-        chronicle.break_(.toldBehindTheCommit, "a session is told to be \(session.state), and is not")
+        chronicle.violate(
+          .toldBehindTheCommit, "a reply shows a session as \(session.state), which is not committed")
       }
     }
   }
@@ -128,7 +130,7 @@ extension SimulatedWorld {
       guard case .success = result else { return }
       acknowledged.deleted.insert(id)
       if chronicle.sessions[id]?.isDeleted == false {
-        chronicle.break_(.toldBehindTheCommit, "a session is told to be deleted, and is there")
+        chronicle.violate(.toldBehindTheCommit, "a session was reported as deleted, but still exists")
       }
     }
   }
@@ -142,7 +144,7 @@ extension SimulatedWorld {
     }
   }
 
-  // MARK: Looking
+  // MARK: Reads
 
   func waitForEnd(_ luck: inout RandomSource) {
     guard let story = pickTask(&luck) else { return }
@@ -157,7 +159,8 @@ extension SimulatedWorld {
       }
       let isLate = clock.uptime - begun >= .seconds(seconds)
       guard !story.isOver, !isLate, !node.process.service.isLeaving, !chronicle.hasBeenShared else { return }
-      chronicle.break_(.toldBehindTheCommit, "who waits for \(chronicle.name(id)) goes on before its end")
+      chronicle.violate(
+        .toldBehindTheCommit, "a client that waits for \(chronicle.name(id)) got a reply before its end")
     }
   }
 
@@ -175,20 +178,21 @@ extension SimulatedWorld {
       case .success(let task):
         checkPatch(task)
         guard task.state == .completed, let story = chronicle.tasks[id], !story.isOver else { return }
-        chronicle.break_(.toldBehindTheCommit, "\(chronicle.name(id)) is shown as completed, and is not")
+        chronicle.violate(
+          .toldBehindTheCommit, "a reply shows \(chronicle.name(id)) as completed, which is not committed")
       case .failure(ServiceError.taskNotFound): missing(id, "look")
       case .failure: break
       }
     }
   }
 
-  /// Somebody tries what is another tenant's.
+  /// Tries to access another tenant's task or session.
   func peek(_ luck: inout RandomSource) {
     guard let story = pickTask(&luck) else { return }
     let own = tenant(of: story.session)
     guard let other = Self.tenants.first(where: { $0 != own }) else { return }
     let verb = luck.below(5)
-    let subject: Subject = verb < 2 || verb > 3 ? .task(story.id) : .session(story.session)
+    let subject: RequestSubject = verb < 2 || verb > 3 ? .task(story.id) : .session(story.session)
     call(other, about: subject) { view, _ in
       switch verb {
       case 0: _ = try await view.task(story.id)
@@ -197,11 +201,11 @@ extension SimulatedWorld {
       case 3: _ = try await view.decisions(of: story.session, state: nil, after: nil, limit: 10)
       default:
         _ = try await view.events(
-          ofTask: story.id, EventWish(after: 0, types: nil, wantsProgress: false, wantsData: false))
+          ofTask: story.id, EventFilter(after: 0, types: nil, wantsProgress: false, wantsData: false))
       }
     } then: { [self] result in
       guard case .success = result else { return }
-      chronicle.break_(
+      chronicle.violate(
         .tenantsApart, "\(other.name) reaches \(chronicle.name(story.id)) of \(own.name) (\(verb))")
     }
   }
@@ -214,12 +218,12 @@ extension SimulatedWorld {
     }
     guard let id = luck.pick(known) else { return }
     answer(id, &luck)
-    // At once, twice, and perhaps not the same.
+    // Sends a second answer at once, which may differ.
     if luck.chance(150) { answer(id, &luck) }
   }
 
   func answer(_ id: DecisionID, _ luck: inout RandomSource) {
-    // That is answered by what is asked for.
+    // Such a decision is answered by sending the body.
     if let decision = chronicle.decisions[id]?.decision, decision.type == .taskNeedNewBodyStream {
       return openBody(of: decision.taskID)
     }
@@ -233,17 +237,17 @@ extension SimulatedWorld {
       guard let story = chronicle.decisions[id], !isGone(decision.sessionID) else { return }
       switch result {
       case .success where story.state != .answered:
-        chronicle.break_(.toldBehindTheCommit, "an answer is taken, and its decision is \(story.state)")
+        chronicle.violate(.toldBehindTheCommit, "an answer was accepted, but its decision is \(story.state)")
       case .failure(ServiceError.decisionNotFound) where !chronicle.isForgotten(decision.sessionID):
-        chronicle.break_(.acceptedIsKept, "a decision is not found")
+        chronicle.violate(.acceptedIsKept, "a decision was not found")
       default: break
       }
     }
   }
 
-  /// What a delegate says, and may say twice, or otherwise.
+  /// Returns a delegate's answer. Repeated answers may be equal or different.
   func answer(to decision: Decision, _ luck: inout RandomSource) -> String {
-    // Who answers gives what the realm that he was asked about wants.
+    // The password matches only the realm of the challenge.
     let space = (try? JSONParser.parse(decision.arguments))?["protectionSpace"]
     let realm = space?["realm"]?.string ?? ""
     let isTrust = space?["authenticationMethod"]?.string == AuthenticationMethod.serverTrust.rawValue

@@ -4,9 +4,9 @@ internal import TransferCore
 internal import TransferModel
 internal import TransferService
 
-/// How workers come and go.
+/// The start and the end of workers.
 extension SimulatedWorld {
-  /// The one that is in its place, as far as services know.
+  /// The current worker, as services know it.
   var worker: WorkerNode? { workers.last { !$0.isOvertaken } }
 
   func startWorker(afterCrash hasCrashed: Bool) {
@@ -15,7 +15,7 @@ extension SimulatedWorld {
       chronicle, clock, origins, surroundings, nodes
     )
     let process = WorkerProcess<SimulatedEngine>(
-      surroundings, alarms: clock.alarms(of: number), random: RandomSource(seed: entropy.next()),
+      surroundings, timers: clock.timers(of: number), random: RandomSource(seed: entropy.next()),
       observed: { chronicle.observe($0, $1, of: .worker(number)) }
     ) { relay in
       SimulatedEngine(origins, surroundings, relay) { clock.now }
@@ -35,12 +35,12 @@ extension SimulatedWorld {
     if wasInPlace, luck.chance(600) { startWorker(afterCrash: luck.chance(300)) }
   }
 
-  /// Nobody hears of it any more, and another takes its place. It stands still, or goes on without the ledger, or does not know.
+  /// Replaces a worker that is frozen, has lost the ledger, or does not know of its replacement.
   func overtakeWorker(_ luck: inout RandomSource) {
     guard let node = worker, workers.count < plan.kinds.workers else { return }
     if luck.chance(800) { goOn([1, 3, 3, 5, 6], 4 + luck.below(20), &luck) }
     guard worker === node else { return }
-    trace?.append("  worker-\(node.number) is overtaken")
+    trace?.append("  worker-\(node.number) is replaced")
     switch luck.below(5) {
     case 0...1: freeze(node, true)
     case 2...3: node.process.store.set(.unavailable)
@@ -51,7 +51,7 @@ extension SimulatedWorld {
     if luck.chance(700) { goOn([0, 1, 1, 3, 3, 4, 5, 6], 60, &luck) }
     guard luck.chance(500) else { return }
     freeze(node, false)
-    // Both try again what has failed.
+    // Both workers retry failed attempts.
     for _ in 0..<luck.below(4) {
       fireNext(within: .seconds(400))
       for _ in 0..<luck.below(8) where !node.process.isDead { node.process.engine.step(&luck) }
@@ -59,8 +59,8 @@ extension SimulatedWorld {
     }
   }
 
-  /// It was overtaken, and is well no more, for ever: it stands still, or goes on without the ledger.
-  func lose(_ node: WorkerNode, _ luck: inout RandomSource) {
+  /// Loses an overtaken worker for ever: it freezes, or continues without the ledger.
+  func loseForever(_ node: WorkerNode, _ luck: inout RandomSource) {
     trace?.append("  worker-\(node.number) is lost")
     if luck.chance(500) { freeze(node, true) } else { node.process.store.set(.unavailable) }
     workers.removeAll { $0 === node }
@@ -68,9 +68,9 @@ extension SimulatedWorld {
     connect()
   }
 
-  /// The worker dies at its worst moment: it has just heard of something, and of what it has done since nothing is written. Nor does the
-  /// service know what the next one has come to when a client answers.
-  func strike(_ luck: inout RandomSource) {
+  /// Kills the worker at its worst moment: it has just received facts, and has written nothing since. The service does not know the
+  /// progress of the next worker when a client answers.
+  func crashWorkerAfterFact(_ luck: inout RandomSource) {
     let background = chronicle.sessionOrder.filter {
       chronicle.sessions[$0]?.session.type == .background && chronicle.sessions[$0]?.session.state == .active
     }
@@ -90,13 +90,13 @@ extension SimulatedWorld {
   func endWorker(_ node: WorkerNode, keeping count: Int) {
     node.process.kill(keeping: count)
     clock.forget(node.number)
-    graves.append(node.process.store)
+    closedStores.append(node.process.store)
     workers.removeAll { $0 === node }
     connect()
     executor.run()
   }
 
-  /// It stops what it does, with what that has got in its rows; once that is written another takes its place.
+  /// Drains the worker: it stops its transfers and writes their progress, and then another worker replaces it.
   func upgradeWorker() {
     guard let node = worker, !node.isFrozen, !node.isDraining, node.process.hasStarted else { return }
     node.isDraining = true

@@ -5,42 +5,43 @@ internal import TransferCore
 internal import TransferModel
 internal import TransferService
 
-/// Services, workers and all that they deal with, in one thread: one thing happens at a time, and the plan and its luck decide which.
-/// Services, workers and their stores are those that ship; engines, clocks, clients and receivers are stand-ins.
+/// A simulation of services, workers and their environment in one thread. One thing happens at a time, determined by the plan and its
+/// random numbers. Services, workers and the in-memory ledger are real; durable ledgers, blob stores, engines, clocks, clients and
+/// receivers are stand-ins.
 package final class SimulatedWorld: @unchecked Sendable {
   package let plan: Plan
   let executor = ManualExecutor()
-  let clock = WorldClock()
-  let origins = Origins()
-  let chronicle: Chronicle
-  var surroundings: Surroundings
-  let places: ServicePlaces
+  let clock = SimulatedClock()
+  let origins = SimulatedOrigins()
+  let chronicle: CommitHistory
+  var surroundings: SharedEnvironment
+  let places: SimulatedRegistrations
   var services: [ServiceNode] = []
-  /// Those that nobody reaches any more.
+  /// Services that can no longer be reached.
   var lost: [ServiceNode] = []
-  /// Services that have committed events of which the others were not told yet.
+  /// Services that have committed events of which the others were not notified yet.
   var writers: Set<Int> = []
-  var errands: [Errand] = []
-  /// Requests so far.
+  var errands: [ClientCall] = []
+  /// The number of requests so far.
   var errandCount = 0
-  /// Whom clients ask, and what becomes of requests to one that stands still.
+  /// Decides which service a client calls, and the fate of requests to a frozen service.
   var route: RandomSource
-  /// The last is the one that services ring for. The others were overtaken, and may not know.
+  /// The last one is the current worker. The others were overtaken, and may not know.
   var workers: [WorkerNode] = []
-  /// Those of them that are well no more, for ever.
+  /// The overtaken workers that never recover.
   var lostWorkers: [WorkerNode] = []
-  /// What both databases are kept from.
+  /// Whether all databases refuse writes, because the disk is full.
   var isFull = false
-  /// Ids, and what processes begin with.
-  let entropy: Entropy
+  /// The source of ids and of the seeds of processes.
+  let entropy: SharedRandom
   var nodes = 0
-  /// The stores of processes that are gone.
-  var graves: [SimulatedLedger] = []
+  /// The stores of processes that have ended.
+  var closedStores: [SimulatedLedger] = []
   var departed: [ServiceNode] = []
   var acknowledged = Acknowledged()
   var readers: [Reader] = []
-  var senders: [Sender] = []
-  /// What happened, where somebody wants to know.
+  var senders: [BodySender] = []
+  /// The trace of events, if one is wanted.
   var trace: [String]?
   var isHealed = false
 
@@ -49,14 +50,14 @@ package final class SimulatedWorld: @unchecked Sendable {
   package var lives: Int { chronicle.ended }
   package var hash: UInt64 { chronicle.hash }
 
-  /// Random numbers that are drawn by many. For one thread.
-  final class Entropy: @unchecked Sendable {
+  /// A shared source of random numbers. For one thread.
+  final class SharedRandom: @unchecked Sendable {
     private var random: RandomSource
     init(seed: UInt64) { random = RandomSource(seed: seed) }
     func next() -> UInt64 { random.next() }
   }
 
-  /// What a client was told.
+  /// The replies that clients have received.
   struct Acknowledged {
     var tasks: [TaskID: Tenant] = [:]
     var sessions: [SessionID: Tenant] = [:]
@@ -80,44 +81,44 @@ package final class SimulatedWorld: @unchecked Sendable {
 
   package init(_ plan: Plan, traces: Bool = false) {
     self.plan = plan
-    chronicle = Chronicle()
-    entropy = Entropy(seed: plan.seed ^ 0x5DEE_CE66)
+    chronicle = CommitHistory()
+    entropy = SharedRandom(seed: plan.seed ^ 0x5DEE_CE66)
     route = RandomSource(seed: plan.seed ^ 0x0BAD_CAFE)
-    places = ServicePlaces(clock: clock)
+    places = SimulatedRegistrations(clock: clock)
     let executor = executor
-    surroundings = Surroundings(
-      executor: executor, clock: clock, spawn: Spawn { executor.postpone($0) })
-    // In every other world no task stays in memory while it waits.
+    surroundings = SharedEnvironment(
+      executor: executor, clock: clock, spawn: TaskSpawner { executor.postpone($0) })
+    // In every other world, all waiting tasks are evicted.
     if plan.seed.isMultiple(of: 2) { surroundings.limits.residentTaskBytes = 0 }
-    // In half of these, few of a session's tasks are submitted at once.
+    // In half of these worlds, only few of a session's tasks are submitted at once.
     if plan.seed.isMultiple(of: 4) { surroundings.limits.submittedTaskBytes = 150 }
     origins.temper = plan.temper
-    // In every third world the blob store is slow: other steps come before its results.
+    // In every third world, the blob store is slow: other steps come before its results.
     if plan.seed.isMultiple(of: 3) {
       surroundings.answersBlobs = { [executor] waiting in executor.postpone { waiting.answer() } }
     }
     if traces { trace = [] }
-    origins.fault = { [chronicle] in chronicle.break_($0, $1) }
+    origins.fault = { [chronicle] in chronicle.violate($0, $1) }
     if traces { chronicle.trace = { [unowned self] in self.trace?.append($0) } }
     startAgain()
   }
 
-  /// No process keeps another alive.
+  /// Ends all processes, so that none keeps another in memory.
   func end() {
     for reader in readers { reader.subscription?.close() }
-    for sender in senders { sender.upload.stream.detach() }
+    for sender in senders { sender.upload.stream.cancel() }
     errands = []
     for node in services + lost { node.process.kill(keeping: 0) }
     for node in workers + lostWorkers { node.process.kill(keeping: 0) }
     executor.run()
-    graves += stores + lost.map(\.process.store) + lostWorkers.map(\.process.store)
+    closedStores += stores + lost.map(\.process.store) + lostWorkers.map(\.process.store)
     departed += services + lost
     (services, lost, workers, lostWorkers) = ([], [], [], [])
     for node in departed { node.process.service.beginDraining() }
-    // Nobody hears of it any more; but what waits for ever is never freed.
+    // The calls have no effect, but a pending call would never be freed.
     for _ in 0..<Self.mostFarewells {
       var hasFound = false
-      for store in graves where store.letGo() { hasFound = true }
+      for store in closedStores where store.letGo() { hasFound = true }
       while executor.postponedCount > 0 { executor.begin(0) }
       executor.run()
       if !hasFound { break }
@@ -128,7 +129,8 @@ package final class SimulatedWorld: @unchecked Sendable {
 
   // MARK: Steps
 
-  /// - Throws: the first promise that is broken.
+  /// Runs the plan.
+  /// - Throws: the first violation.
   package func live() throws(Violation) {
     defer { end() }
     for step in plan.steps {
@@ -151,7 +153,7 @@ package final class SimulatedWorld: @unchecked Sendable {
     throw first
   }
 
-  private func perform(_ step: Step) {
+  private func perform(_ step: SimulationStep) {
     var luck = RandomSource(seed: step.luck)
     switch step.kind {
     case .createSession: createSession(&luck)
@@ -166,7 +168,7 @@ package final class SimulatedWorld: @unchecked Sendable {
     case .answer: answer(&luck, isLate: false)
     case .answerLate: answer(&luck, isLate: true)
     case .sendBody: sendBody(&luck)
-    case .cross: cross(&luck)
+    case .cross: raceDecision(&luck)
     case .invalidate: invalidate(&luck)
     case .deleteSession: deleteSession(&luck)
     case .reset: reset(&luck, flushes: false)
@@ -181,24 +183,24 @@ package final class SimulatedWorld: @unchecked Sendable {
     case .work: for _ in 0...luck.below(24) where !work(&luck) { break }
     case .commit: commit(&luck)
     case .engines: for _ in 0...luck.below(4) { runEngines(&luck) }
-    case .bells: answerBells()
+    case .wakers: answerBells()
     case .pass: fireNext(within: .seconds(120))
     case .tick: tick()
     default: performFault(step.kind, &luck)
     }
   }
 
-  private func performFault(_ kind: Step.Kind, _ luck: inout RandomSource) {
+  private func performFault(_ kind: SimulationStep.Kind, _ luck: inout RandomSource) {
     switch kind {
     case .crashService: killService(&luck)
     case .crashWorker: killWorker(&luck)
     case .crashBoth:
       killService(&luck)
       killWorker(&luck)
-    case .strike: strike(&luck)
+    case .strike: crashWorkerAfterFact(&luck)
     case .freezeService: freeze(pickService(&luck) { _ in true }, true)
     case .overtake: overtake(&luck)
-    case .meet: meet(&luck)
+    case .meet: freezeDuringDownload(&luck)
     case .wake: wake(&luck)
     case .cutOff: cutOff(&luck)
     case .freezeWorker: freeze(worker, true)
@@ -216,9 +218,9 @@ package final class SimulatedWorld: @unchecked Sendable {
     case .makeRoom: makeRoom()
     case .loseRings:
       for node in services {
-        (node.process.bell.isRung, node.mustFollow, node.mustAttend) = (false, false, false)
+        (node.process.waker.isRung, node.mustFollow, node.mustAttend) = (false, false, false)
       }
-      for node in workers { node.process.bell.isRung = false }
+      for node in workers { node.process.waker.isRung = false }
     case .jumpForward: clock.advance(Double(luck.below(luck.chance(200) ? 200_000 : 300)))
     case .jumpBack: clock.advance(-Double(luck.below(luck.chance(200) ? 200_000 : 300)))
     case .sleep: pass(seconds: Double(luck.below(luck.chance(300) ? 20_000 : 90)))
@@ -226,11 +228,11 @@ package final class SimulatedWorld: @unchecked Sendable {
     }
   }
 
-  // MARK: What processes do
+  // MARK: Actions of processes
 
   private static let actions = 9
 
-  /// One of the things that can happen now. False where none can.
+  /// Performs one of the possible actions, chosen at random. Returns `false` if there is none.
   func work(_ luck: inout RandomSource) -> Bool {
     executor.run()
     if luck.chance(plan.kinds.commitsFirst), commit(&luck) { return true }
@@ -258,7 +260,7 @@ package final class SimulatedWorld: @unchecked Sendable {
     }
   }
 
-  /// The first of those that does it; which is tried first, luck decides.
+  /// Performs the action on the first node that can, starting with a random one.
   func one<Node>(
     of nodes: [Node], _ luck: inout RandomSource, _ body: (Node, inout RandomSource) -> Bool
   ) -> Bool {
@@ -280,8 +282,8 @@ package final class SimulatedWorld: @unchecked Sendable {
     return count > 0
   }
 
-  /// One process does much, and nobody else anything: so it is when another stops at the worst moment.
-  /// - Parameter most: less than so much.
+  /// Performs random actions of the given kinds only, so that the other processes lag.
+  /// - Parameter most: the upper bound of their number, exclusive.
   func goOn(_ actions: [Int], _ most: Int, _ luck: inout RandomSource) {
     for _ in 0..<luck.below(most) {
       _ = act(actions[luck.below(actions.count)], &luck)
@@ -289,7 +291,7 @@ package final class SimulatedWorld: @unchecked Sendable {
     }
   }
 
-  /// What is wanted comes about, if nothing stands in its way.
+  /// Performs actions until the condition is met, with a limit.
   func goOn(_ luck: inout RandomSource, until isDone: (inout RandomSource) -> Bool) {
     for _ in 0..<Self.mostPatience { guard !isDone(&luck), work(&luck) else { return } }
   }
@@ -323,19 +325,19 @@ package final class SimulatedWorld: @unchecked Sendable {
     for node in workers where !node.isFrozen { _ = node.process.answerBell() }
   }
 
-  /// What each process does from time to time.
+  /// Performs the periodic work of each process.
   func tick() {
     pass(seconds: 5)
     for node in services where node.answers {
-      node.process.service.lookForNews()
-      // The time of a message that failed may have come.
+      node.process.service.pollWorkerReports()
+      // The next attempt of a failed message may be due.
       node.process.mustDispatch = true
       (node.mustAttend, node.mustFollow) = (true, true)
     }
     for node in workers where !node.isFrozen && node.process.hasStarted {
       let worker = node.process.worker
       worker.follow()
-      worker.lookForCommands()
+      worker.pollCommands()
       worker.reviewDiscretionary()
     }
   }

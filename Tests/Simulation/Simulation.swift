@@ -1,6 +1,6 @@
-/// Worlds by their seeds, and what is left of one that fails.
+/// Runs worlds by their plans, and shrinks a plan that fails.
 package enum Simulation {
-  /// What became of a world.
+  /// The outcome of a world.
   package struct Outcome: Sendable {
     package let violation: Violation?
     package let hash: UInt64
@@ -19,18 +19,18 @@ package enum Simulation {
       faults: world.faultCount, trace: world.trace ?? [])
   }
 
-  /// The least steps with which the world still breaks that promise (Zeller, Hildebrandt: Simplifying and Isolating Failure-Inducing
-  /// Input): halves, quarters, … and at last each single step are left out, as long as that changes nothing.
+  /// Returns the smallest set of steps that still breaks the invariant (Zeller, Hildebrandt: Simplifying and Isolating Failure-Inducing
+  /// Input). It removes halves, quarters, … and finally single steps, as long as the violation remains.
   package static func shrink(_ plan: Plan, to invariant: Invariant, most runs: Int = 2000) -> Plan {
     var plan = plan
     var left = runs
-    func fails(_ steps: [Step]) -> Bool {
+    func fails(_ steps: [SimulationStep]) -> Bool {
       left -= 1
       var other = plan
       other.steps = steps
       return run(other).violation?.invariant == invariant
     }
-    // What comes behind the step that failed is of no use.
+    // Steps after the failing one are useless.
     if let violation = run(plan).violation, violation.step < plan.steps.count {
       let steps = Array(plan.steps.prefix(violation.step))
       if fails(steps) { plan.steps = steps }

@@ -5,7 +5,7 @@ import Testing
 @Suite(.blocking) struct ApacheServerTests {
   private let hello = NginxServer.contents(5000)
 
-  @Test func schemesTellTheRightPasswordFromAWrongOne() throws {
+  @Test func `Basic and Digest accept only the right password`() throws {
     let apache = try ApacheServer()
     #expect(try Curl(apache.url(.plain, "/open/hello.txt")).body == hello)
     for (scheme, password) in [
@@ -33,7 +33,7 @@ import Testing
     #expect(reply.status == 200 && reply.version == "2" && reply.body == hello)
   }
 
-  @Test func uploadsAreKept() throws {
+  @Test func `uploads are kept`() throws {
     let (apache, file) = (try ApacheServer(), try UploadFile())
     let digest = "alice:\(ApacheServer.digestPassword)"
     #expect(
@@ -48,13 +48,13 @@ import Testing
     #expect(apache.uploaded("refused") == nil)
   }
 
-  @Test func nonceBecomesStale() throws {
+  @Test func `nonce becomes stale`() throws {
     let apache = try ApacheServer()
     let url = apache.url(.plain, "/stale/hello.txt")
     let secret = try OpenSSL.md5("alice:digest realm:\(ApacheServer.digestPassword)")
     let request = try OpenSSL.md5("GET:/stale/hello.txt")
     var authorization = ""
-    // It lives for a second, and a busy machine may need that for the answer.
+    // The nonce lives for a second, and a busy machine may need as long for the request.
     let isTaken = try (0..<20).contains { _ in
       let challenge = try Curl("-i", url).text
       let nonce = try #require(challenge.firstMatch(of: /nonce="([^"]*)"/)).1

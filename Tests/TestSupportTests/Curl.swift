@@ -3,11 +3,11 @@ import TestSupport
 
 /// One run of the curl command line.
 struct Curl {
-  /// Of the last response; 0 where there was none.
+  /// The status of the last response, or 0 if there was none.
   let status: Int
-  /// Of the last answer to CONNECT.
+  /// The status of the last response to CONNECT.
   let connect: Int
-  /// "1.1", "2".
+  /// The HTTP version, such as "1.1" or "2".
   let version: String
   let body: [UInt8]
   var text: String { String(decoding: body, as: UTF8.self) }
@@ -28,7 +28,7 @@ struct Curl {
   }
 }
 
-/// Bytes in a file, for uploads.
+/// A file for uploads.
 final class UploadFile {
   let bytes = NginxServer.contents(300_000)
   private let directory = TemporaryDirectory.make("upload")

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 @Suite(.blocking) struct KerberosRealmTests {
-  @Test func aTicketOpensWhatIsProtected() throws {
+  @Test func `ticket or keytab opens the protected files`() throws {
     let realm = try KerberosRealm()
     let (apache, file) = (try ApacheServer(kerberos: realm), try UploadFile())
     func get(_ environment: [String: String], _ options: String = "--negotiate") throws -> Curl {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 @Suite(.blocking) struct NTLMOriginTests {
-  @Test func connectionsLogIn() throws {
+  @Test func `connection logs in with the right password`() throws {
     let origin = try NTLMOrigin()
     let (url, right) = (origin.url("/ntlm/hello.txt"), #"FERRY\alice:s3cret-ntlm"#)
     let reply = try Curl("--ntlm", "-u", right, url)
@@ -18,7 +18,7 @@ import Testing
     #expect(log.last == "GET /open 200 -")
   }
 
-  @Test func uploadsAreCounted() throws {
+  @Test func `uploads are counted`() throws {
     let (origin, file) = (try NTLMOrigin(), try UploadFile())
     let right = #"FERRY\alice:s3cret-ntlm"#
     let put = try Curl("--ntlm", "-u", right, "-T", file.path, origin.url("/ntlm/put"))
@@ -27,7 +27,7 @@ import Testing
     let post = try Curl(
       "--ntlm", "-u", right, "-H", chunked, "--data-binary", "@" + file.path, origin.url("/ntlm/post"))
     #expect(post.status == 200 && post.text == put.text)
-    // A client that does not know yet, and has sent a part.
+    // A client that does not yet know the scheme has sent a part of the body.
     let any = try Curl("--anyauth", "-u", right, "-T", file.path, origin.url("/ntlm/put"))
     #expect(any.status == 200 && any.text.hasSuffix(put.text))
     #expect(try Curl("-T", file.path, origin.url("/open")).text == put.text)

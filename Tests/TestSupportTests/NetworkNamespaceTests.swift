@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.blocking, .enabled(if: NetworkNamespace.isAvailable)) struct NetworkNamespaceTests {
-  @Test func programsSeeItsNetworkOnly() throws {
+  @Test func `programs see only the network of their namespace`() throws {
     let (here, there) = (try NetworkNamespace(), try NetworkNamespace())
     #expect(try here.ip("-brief link").split(separator: "\n").count == 1)
     try here.connect("eth0", "192.0.2.1/24", to: there, "far0", "192.0.2.2/24")
@@ -15,7 +15,7 @@ import Testing
     #expect(try there.ip("link show far0").contains("state DOWN"))
   }
 
-  @Test(.enabled(if: NetworkNamespace.isOpenToThreads)) func threadsEnterAndLeaveNobodyElseThere() throws {
+  @Test(.enabled(if: NetworkNamespace.isOpenToThreads)) func `thread enters only for its body`() throws {
     let namespace = try NetworkNamespace()
     let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self/ns/net")
     let other = try namespace.inside {
@@ -26,7 +26,7 @@ import Testing
     #expect(try namespace.run(["readlink", "/proc/self/ns/net"]) == other + "\n")
   }
 
-  @Test func itEndsWithItsOwner() throws {
+  @Test func `namespace ends with its owner`() throws {
     let keeper = try NetworkNamespace().keeper
     #expect(kill(keeper, 0) == -1 && errno == ESRCH)
   }

@@ -6,7 +6,7 @@ import Testing
   private let nginx: NginxServer
   init() throws { nginx = try NginxServer() }
 
-  private func get(_ face: NginxServer.Face, _ path: String, _ leaf: CertificateKit.Leaf? = nil) throws
+  private func get(_ face: NginxServer.Site, _ path: String, _ leaf: CertificateKit.Leaf? = nil) throws
     -> Curl
   {
     let url = nginx.url(face, path)
@@ -15,7 +15,7 @@ import Testing
       "--cacert", nginx.authorityFile, "--cert", nginx.certificateFile(leaf), "--key", nginx.keyFile, url)
   }
 
-  @Test func basicWantsThePassword() throws {
+  @Test func `Basic requires the password`() throws {
     let url = nginx.url(.plain, "/basic/hello.txt")
     let right = "\(NginxServer.user):\(NginxServer.password)"
     #expect(try Curl("-u", right, url).body == NginxServer.contents(5000))
@@ -26,7 +26,7 @@ import Testing
     #expect(log.last == "GET /basic/hello.txt 401 -")
   }
 
-  @Test func clientsAreKnownByTheirCertificates() throws {
+  @Test func `client is identified by its certificate`() throws {
     #expect(try get(.optionalCertificate, "/who").text == "NONE ")
     #expect(try get(.optionalCertificate, "/who", .client).text == "SUCCESS CN=client")
     #expect(try get(.asksForCertificate, "/who", .client).text == "SUCCESS CN=client")
@@ -35,12 +35,12 @@ import Testing
     #expect(try get(.optionalCertificate, "/who", .strangeClient).status == 400)
   }
 
-  @Test func chainGoesOverAnIntermediateAuthority() throws {
+  @Test func `chain contains an intermediate authority`() throws {
     #expect(try get(.intermediate, "/hello.txt").status == 200)
     let kit = try CertificateKit.shared()
     let pins = try kit.authorityKeyPins()
     #expect(try pins != [OpenSSL.keyPin(of: kit.intermediateAuthority)])
-    // curl says whether a pin is right.
+    // curl checks the pin.
     let (url, leaf) = (
       nginx.url(.intermediate, "/hello.txt"), try OpenSSL.keyPin(of: kit.leaves[.intermediate] ?? "")
     )

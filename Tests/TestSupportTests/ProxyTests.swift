@@ -7,10 +7,10 @@ import Testing
   init() throws { nginx = try NginxServer() }
 
   @Test(arguments: SquidProxy.Authentication.allCases)
-  func squidLetsThroughWhoItKnows(_ authentication: SquidProxy.Authentication) throws {
+  func `squid accepts only the configured user`(_ authentication: SquidProxy.Authentication) throws {
     let squid = try SquidProxy(authentication)
     let scheme = authentication == .none ? "--proxy-anyauth" : "--proxy-\(authentication)"
-    func get(_ face: NginxServer.Face, _ password: String) throws -> Curl {
+    func get(_ face: NginxServer.Site, _ password: String) throws -> Curl {
       try Curl(
         "--cacert", nginx.authorityFile, "-x", squid.url, scheme, "-U", "\(SquidProxy.user):\(password)",
         nginx.url(face, "/hello.txt"))
@@ -29,7 +29,7 @@ import Testing
     #expect(log.contains { $0.hasSuffix(" 200 Basic \(basic)") } == (authentication == .basic))
   }
 
-  @Test func socksProxyConnectsWhoItKnows() throws {
+  @Test func `SOCKS proxy accepts only the configured user`() throws {
     let (open, closed) = (try SOCKSProxy(), try SOCKSProxy(authenticates: true))
     let url = nginx.url(.good, "/hello.txt", host: "localhost")
     func get(_ proxy: SOCKSProxy, _ user: String = "") throws -> Curl {

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite(.blocking) struct ServerProcessTests {
-  /// As where another process was faster: the server ends, and is started again.
-  @Test func serverThatEndsGetsOtherPorts() throws {
+  /// The server exits as if its port were taken, and is started again.
+  @Test func `server that exits gets other ports`() throws {
     var tried: [[Int]] = []
     let server = try ServerProcess("retry", ports: 2) { _, ports in
       tried.append(ports)
@@ -18,7 +18,7 @@ import Testing
     #expect(tried.count == 3 && tried.last == server.ports)
   }
 
-  @Test func nothingIsLeftBehind() throws {
+  @Test func `server leaves neither files nor processes`() throws {
     var server: ServerProcess? = try ServerProcess("gone") { _, ports in
       ServerProcess.Command(
         executable: "/bin/bash",
@@ -31,7 +31,7 @@ import Testing
     #expect(try children(in: directory).isEmpty)
   }
 
-  @Test func aServerThatCannotStartSaysWhy() throws {
+  @Test func `server that cannot start reports its output`() throws {
     let error = #expect(throws: Socket.Failure.self) {
       _ = try ServerProcess("broken") { _, _ in
         ServerProcess.Command(executable: "/bin/bash", arguments: ["-c", "echo no such thing >&2; exit 3"])
@@ -40,7 +40,7 @@ import Testing
     #expect(error?.operation == "broken did not start: no such thing\n")
   }
 
-  /// Who works in that directory.
+  /// Returns the processes whose working directory is `directory`.
   private func children(in directory: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: "/proc").filter {
       let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\($0)/cwd")

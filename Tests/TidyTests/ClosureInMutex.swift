@@ -1,6 +1,6 @@
-/// Finds mutexes whose own value is a closure.
+/// Finds mutexes whose value is a closure.
 enum ClosureInMutex {
-  /// The values of all `Mutex<…>` in the text that are closures, or an alias of one.
+  /// Returns the values of all `Mutex<…>` in the text that are closures or aliases of closures.
   static func values(in text: String, aliases: Set<String>) -> [String] {
     text.split(separator: "Mutex<", omittingEmptySubsequences: false).dropFirst().compactMap { rest in
       let value = String(argument(rest))
@@ -9,7 +9,7 @@ enum ClosureInMutex {
     }
   }
 
-  /// The names that stand for closures.
+  /// Returns the type aliases of closures.
   static func aliases(in text: String) -> [String] {
     text.split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")
@@ -20,7 +20,7 @@ enum ClosureInMutex {
     }
   }
 
-  /// As far as the bracket that closes the one before it.
+  /// Returns the text before the matching closing bracket.
   private static func argument(_ text: Substring) -> Substring {
     var depth = 1
     var previous: Character = " "

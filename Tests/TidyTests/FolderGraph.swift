@@ -1,26 +1,27 @@
-/// The folders of a target, and which of them names types that another one declares. Files at the target's top level are in the folder "".
+/// The folders of a target, with the types that each folder uses from others. Files at the target's top level
+/// are in the folder "".
 struct FolderGraph {
-  /// A file, and a type that it names.
+  /// A file, and a type that it uses.
   struct Mention {
     let file: String
     let type: String
   }
 
-  /// The first mention, by the folder that names a type and the folder that declares it.
+  /// The first mention, by the folder that uses a type and the folder that declares the type.
   private(set) var mentions: [String: [String: Mention]] = [:]
-  /// The folders that each folder leads to, directly or through others.
+  /// The folders that each folder depends on, directly or indirectly.
   private var reach: [String: Set<String>] = [:]
 
-  /// - Parameter path: from the checkout's root: the target's folder is its second.
+  /// - Parameter path: A path from the root of the checkout, whose third component is the folder.
   static func folder(of path: String) -> String {
     let parts = path.split(separator: "/")
     return parts.count > 3 ? String(parts[2]) : ""
   }
 
   /// - Parameters:
-  ///   - files: those of one target.
-  ///   - module: the target's name, which may stand before the name of a type.
-  init(_ files: [Tree.File], module: String) {
+  ///   - files: The files of one target.
+  ///   - module: The target's name, which may qualify a type.
+  init(_ files: [SourceTree.File], module: String) {
     let sources = files.sorted { $0.path < $1.path }.map {
       (path: $0.path, folder: Self.folder(of: $0.path), code: SwiftWords($0.text))
     }
@@ -55,7 +56,7 @@ struct FolderGraph {
     return found
   }
 
-  /// Two folders that name each other's types, the first in alphabetical order first.
+  /// The pairs of folders that use each other's types, sorted.
   var pairs: [(String, String)] {
     mentions.keys.sorted().flatMap { first in
       mentions[first, default: [:]].keys.sorted()
@@ -64,15 +65,15 @@ struct FolderGraph {
     }
   }
 
-  /// The largest sets of folders that all lead to each other, directly or through others, sorted.
-  var knots: [[String]] {
-    let knots = reach.keys.map { folder in
+  /// The largest sets of folders that all depend on each other, directly or indirectly, sorted.
+  var cycles: [[String]] {
+    let cycles = reach.keys.map { folder in
       reach[folder, default: []].filter { reach[$0]?.contains(folder) == true }.sorted()
     }
-    return Set(knots).filter { !$0.isEmpty }.sorted { $0.lexicographicallyPrecedes($1) }
+    return Set(cycles).filter { !$0.isEmpty }.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
-  /// The mentions of the shortest way from a folder back to itself; empty if there is none.
+  /// Returns the mentions of the shortest cycle through a folder, or an empty array if there is none.
   func cycle(through start: String) -> [Mention] {
     var ways: [(end: String, mentions: [Mention])] = [(start, [])]
     var seen: Set<String> = []

@@ -1,56 +1,60 @@
 import Foundation
 import Testing
 
-/// The house is what Package.swift says: these rules have no table of their own, and ARCHITECTURE.md draws what stands there.
+/// The layers of targets, as Package.swift declares them. ARCHITECTURE.md has to draw the same.
 @Suite struct LayerTests {
-  /// What comes with Swift.
+  /// Modules of the Swift toolchain.
   private static let toolchain: Set = [
     "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization", "Testing",
   ]
-  /// What is linked and not imported: data that takes the place of other data, and a program that tests start.
+  /// Dependencies that are linked but not imported: data that replaces other data, and a program that tests
+  /// run.
   private static let linked: [String: Set<String>] = ["ferry": ["CICUData"], "EndToEndTests": ["ferry"]]
-  /// Outside things without a wrapper: the system itself, and what the rest of the program would have to be written without. Each other
-  /// is used by one target.
+  /// External modules that several targets may use, because a wrapper would be useless. Every other external
+  /// module has one user.
   private static let shared: Set = [
     "CLinux", "CProcess", "Crypto", "DequeModule", "HeapModule", "HTTPTypes", "Logging",
   ]
-  /// C that includes none of the system's headers.
+  /// C targets that include no system headers.
   private static let ownC: Set = ["CProcess", "CICUData"]
 
   private let manifest: Manifest
-  /// By path.
-  private let files: [String: [Tree.File]]
+  /// The Swift files by the path of their target.
+  private let files: [String: [SourceTree.File]]
 
   init() throws {
-    manifest = try Manifest(Tree.text("Package.swift"))
-    var files: [String: [Tree.File]] = [:]
+    manifest = try Manifest(SourceTree.text("Package.swift"))
+    var files: [String: [SourceTree.File]] = [:]
     for folder in ["Sources", "Tests"] {
-      for (name, found) in try Tree.swiftFiles(under: folder) { files["\(folder)/\(name)"] = found }
+      for (name, found) in try SourceTree.swiftFiles(under: folder) { files["\(folder)/\(name)"] = found }
     }
     self.files = files
   }
 
-  /// Those that the program is made of.
+  /// The targets of the program.
   private var house: [Manifest.Target] { manifest.targets.filter { $0.floor != nil } }
   private var systemModules: Set<String> { Set(house.filter { $0.floor == 1 }.map(\.name)) }
 
-  // MARK: Arrows
+  // MARK: Dependencies
 
-  @Test func whatATargetUsesStandsBelowItOrBesideItAndBeforeIt() {
+  @Test func `target depends only on earlier targets of its floor or below`() {
     let numbers = manifest.floors.map(\.number)
-    #expect(numbers == Array(0..<numbers.count) && numbers.count > 1, "the floors are \(numbers)")
+    #expect(
+      numbers == Array(0..<numbers.count) && numbers.count > 1,
+      "floors must be numbered from 0 without gaps, not \(numbers)")
     var floors: [String: Int] = [:]
     for target in house {
       for name in target.uses {
-        // What stands behind it, or beside the house, is not there yet.
-        #expect(floors[name] != nil, "\(target.name) uses \(name), which does not stand before it")
-        #expect(floors[name] ?? 0 <= target.floor ?? 0, "\(target.name) uses \(name), which stands above it")
+        // A target that comes later, or outside the program, is not yet in `floors`.
+        #expect(floors[name] != nil, "\(target.name) uses \(name), which must be declared before it")
+        #expect(
+          floors[name] ?? 0 <= target.floor ?? 0, "\(target.name) uses \(name), which is on a higher floor")
       }
       floors[target.name] = target.floor
     }
   }
 
-  @Test func whatIsImportedIsDeclaredAndWhatIsDeclaredIsImported() throws {
+  @Test func `imports and declared dependencies are equal`() throws {
     for target in manifest.targets {
       guard let files = files[target.path] else {
         #expect(systemModules.contains(target.name), "\(target.name) has no files in \(target.path)")
@@ -60,38 +64,39 @@ import Testing
       imported.formUnion(Self.linked[target.name] ?? [])
       for module in imported.subtracting(target.all) {
         let paths = files.filter { $0.imports.contains(module) }.map(\.path)
-        Issue.record("\(target.name) imports \(module), which Package.swift does not say: \(paths)")
+        Issue.record(
+          "\(target.name) imports \(module), which its dependencies in Package.swift lack: \(paths)")
       }
       for module in target.all.subtracting(imported) {
-        Issue.record("\(target.name) uses \(module), as Package.swift says, and never imports it")
+        Issue.record("\(target.name) depends on \(module) in Package.swift, but never imports it")
       }
       for module in (Self.linked[target.name] ?? []).intersection(files.flatMap(\.imports)) {
-        Issue.record("\(target.name) does import \(module)")
+        Issue.record("\(target.name) imports \(module); remove the exception")
       }
     }
   }
 
-  @Test func everyFolderIsATarget() throws {
+  @Test func `every source folder is a target`() throws {
     let folders = try FileManager.default.contentsOfDirectory(
-      atPath: Tree.root.appendingPathComponent("Sources").path)
+      atPath: SourceTree.root.appendingPathComponent("Sources").path)
     #expect(Set(folders.map { "Sources/\($0)" }) == Set(house.map(\.path)))
-    // Others hold what is written in other languages, and data.
+    // The other folders must not contain Swift files.
     let paths = Set(manifest.targets.map(\.path))
     for (path, files) in files where !paths.contains(path) {
-      Issue.record("\(path) is no target, and has \(files.count) Swift files")
+      Issue.record("\(path) is not a target, but has \(files.count) Swift files")
     }
   }
 
-  /// Nothing stands in the house that the program does not need, but for what is said to.
-  @Test func theProgramIsMadeOfTheHouse() throws {
+  /// The program depends on every target that is declared with a floor.
+  @Test func `every target with a floor is part of the program`() throws {
     var reached: Set = ["ferry"]
     for target in house.reversed() where reached.contains(target.name) { reached.formUnion(target.uses) }
     #expect(Set(house.map(\.name)).subtracting(reached).isEmpty)
   }
 
-  // MARK: Outside things
+  // MARK: External modules
 
-  @Test func outsideThingsStayInTheirWrappers() {
+  @Test func `external module has one wrapper`() {
     var users: [String: [String]] = [:]
     for target in house {
       for module in target.all where target.products.contains(module) || systemModules.contains(module) {
@@ -102,66 +107,71 @@ import Testing
     for (module, users) in users {
       #expect(
         (users.count > 1) == Self.shared.contains(module),
-        "\(module) is used by \(users): give it one wrapper, or say that it has none")
+        "\(module) is imported by \(users); give it one wrapper, or add it to `shared`")
     }
     for file in house.flatMap({ files[$0.path] ?? [] }) {
-      #expect(!file.imports.contains("Foundation"), "\(file.path): FoundationEssentials is enough")
+      #expect(
+        !file.imports.contains("Foundation"),
+        "\(file.path): import FoundationEssentials instead of Foundation")
     }
   }
 
-  /// Wrappers of C include the system's headers, and Swift takes what these declare for the module that it has read first: in which
-  /// order files are compiled decides. Whoever uses the C library finds its names in all of them.
-  @Test func whoImportsTheLibraryOfCImportsTheWrappersThatIncludeIt() {
+  /// Wrappers of C include system headers. Swift attributes their declarations to the module that it reads
+  /// first, which depends on the order of compilation. A file that imports Glibc therefore imports the wrappers
+  /// too.
+  @Test func `file that imports Glibc imports the wrappers that include it`() {
     for target in house {
       let wrappers = systemModules.intersection(target.uses).subtracting(Self.ownC)
       for file in files[target.path] ?? [] where file.imports.contains("Glibc") {
         for wrapper in wrappers {
-          #expect(file.imports.contains(wrapper), "\(file.path) must import \(wrapper) beside Glibc")
+          #expect(
+            file.imports.contains(wrapper), "\(file.path) imports Glibc and must also import \(wrapper)")
         }
       }
     }
   }
 
-  /// What tests and a simulator hold the program to knows no more of it than its values. That the program does not know it follows from
-  /// where it stands.
-  @Test func theLifeCycleIsBesideTheProgram() throws {
+  /// The life-cycle automata check the program, so they may depend on its values only. The program does not
+  /// depend on them, because they have no floor.
+  @Test func `life cycle depends only on values`() throws {
     let lifeCycle = try #require(manifest.targets.first { $0.name == "LifeCycle" })
     let values = Set(house.filter { $0.floor == 0 }.map(\.name))
     #expect(lifeCycle.floor == nil && lifeCycle.all.isSubset(of: values))
   }
 
-  // MARK: The page
+  // MARK: ARCHITECTURE.md
 
-  @Test func thePictureShowsTheHouse() throws {
-    let picture = try HousePicture(Tree.text("ARCHITECTURE.md"))
+  @Test func `picture of the house shows every target on its floor`() throws {
+    let picture = try ArchitectureDiagram(SourceTree.text("ARCHITECTURE.md"))
     #expect(picture.floors.reversed() == manifest.floors)
     for target in house {
       #expect(
         picture.targets[target.name] == [target.floor ?? -1],
-        "\(target.name) stands on floor \(target.floor ?? -1), and is drawn on \(picture.targets[target.name] ?? [])"
+        "\(target.name) is on floor \(target.floor ?? -1), but ARCHITECTURE.md draws it on \(picture.targets[target.name] ?? [])"
       )
     }
     let strangers = Set(picture.targets.keys).subtracting(house.map(\.name))
-    #expect(strangers.isEmpty, "no targets: \(strangers)")
+    #expect(strangers.isEmpty, "ARCHITECTURE.md draws unknown targets: \(strangers)")
   }
 
-  @Test func theTableHasEveryTarget() throws {
-    let picture = try HousePicture(Tree.text("ARCHITECTURE.md"))
+  @Test func `table of targets is complete`() throws {
+    let picture = try ArchitectureDiagram(SourceTree.text("ARCHITECTURE.md"))
     let names = Set(house.map(\.name))
     for entry in picture.entries where !names.contains(entry) && entry != "C…" {
-      let path = Tree.root.appendingPathComponent("Sources/\(entry)").path
-      #expect(entry.contains("/") && FileManager.default.fileExists(atPath: path), "\(entry) is not there")
+      let path = SourceTree.root.appendingPathComponent("Sources/\(entry)").path
+      #expect(entry.contains("/") && FileManager.default.fileExists(atPath: path), "\(entry) does not exist")
     }
     #expect(names.subtracting(picture.entries).subtracting(systemModules).isEmpty)
   }
 }
 
-/// What ARCHITECTURE.md draws under "The house": floors, the highest first, each with the targets on it, and a table of them.
-private struct HousePicture {
+/// The section "The house" of ARCHITECTURE.md: floors, the highest first, with their targets, and a table of
+/// targets.
+private struct ArchitectureDiagram {
   private(set) var floors: [Manifest.Floor] = []
-  /// On which floors each is drawn.
+  /// The floors on which each target is drawn.
   private(set) var targets: [String: [Int]] = [:]
-  /// What the table has rows for.
+  /// The entries in the first column of the table.
   private(set) var entries: Set<String> = []
 
   init(_ page: String) throws {
@@ -174,7 +184,7 @@ private struct HousePicture {
         floors.append(Manifest.Floor(number: try #require(Int(number)), title: String(title)))
         drawing = rest
       }
-      // Remarks stand in brackets.
+      // Remarks are in brackets.
       for word in drawing.replacing(/\(.*?\)/, with: "").split(whereSeparator: { !$0.isLetter }) {
         targets[String(word), default: []].append(try #require(floors.last).number)
       }

@@ -1,12 +1,12 @@
-/// What Package.swift says of its targets: which there are, what each uses, and on which floor it stands.
+/// The targets of Package.swift, with their dependencies and floors.
 ///
-/// It reads the text, and knows how the file is written. Whatever it does not understand is a fault and no gap: a target that was passed
-/// over would be one that no rule holds.
+/// The parser supports only the forms that the file uses, and throws for every other form. A skipped target would
+/// escape all rules.
 struct Manifest {
   struct Fault: Error, CustomStringConvertible {
     let description: String
   }
-  /// What stands between two comments such as `// 2: wrappers`.
+  /// The targets between two comments such as `// 2: wrappers`.
   struct Floor: Equatable {
     let number: Int
     let title: String
@@ -18,7 +18,7 @@ struct Manifest {
     /// Modules of other packages.
     let products: [String]
     let path: String
-    /// Nil: no part of the program.
+    /// The number of the floor, or `nil` if the target is no part of the program.
     let floor: Int?
 
     var all: Set<String> { Set(uses + products) }
@@ -32,7 +32,7 @@ struct Manifest {
     "name", "dependencies", "path", "swiftSettings", "cSettings", "linkerSettings", "resources", "pkgConfig",
     "providers",
   ]
-  /// How tests that mirror targets come from their table.
+  /// The code that makes test targets from their table.
   private static let mirror =
     "package . targets + = tests . map { name , uses in . testTarget ( name : name + \"Tests\" , "
     + "dependencies : [ . byName ( name : name ) ] + uses ,"
@@ -41,7 +41,7 @@ struct Manifest {
     var syntax = try ManifestSyntax(text)
     let calls = try syntax.values(behind: "let package =")
     guard calls.count == 1, case .call("Package", let arguments) = calls[0] else {
-      throw Fault(description: "there is no package")
+      throw Fault(description: "Package.swift declares no package")
     }
     try add(Self.list(arguments, "targets"), hasFloors: true)
     let more = try syntax.values(behind: "package . targets + =", unless: "tests")
@@ -53,18 +53,18 @@ struct Manifest {
     }
     let mirrors = syntax.count(of: Self.mirror)
     guard syntax.count(of: "package . targets") == more.count + mirrors, mirrors == tables.count else {
-      throw Fault(description: "targets are added in a way that is not understood")
+      throw Fault(description: "Package.swift adds targets in an unsupported way")
     }
     let names = targets.map(\.name)
     guard !names.isEmpty, Set(names).count == names.count else {
-      throw Fault(description: "no targets, or one that is there twice: \(names)")
+      throw Fault(description: "Package.swift has no targets, or two with the same name: \(names)")
     }
     for target in targets {
       for name in target.uses where !names.contains(name) {
-        throw Fault(description: "\(target.name) uses \(name), which is no target")
+        throw Fault(description: "\(target.name) uses \(name), which is not a target")
       }
       guard target.all.count == target.uses.count + target.products.count else {
-        throw Fault(description: "\(target.name) names something twice")
+        throw Fault(description: "\(target.name) lists a dependency twice")
       }
     }
   }
@@ -76,13 +76,13 @@ struct Manifest {
         continue
       }
       guard case .call(let kind, let arguments) = value, Self.kinds.contains(kind) else {
-        throw Fault(description: "\(value) is no target")
+        throw Fault(description: "\(value) is not a target")
       }
       let labels = arguments.map { $0.label ?? "" }
       guard Self.labels.isSuperset(of: labels), let name = try Self.text(arguments, "name") else {
-        throw Fault(description: "a target has \(labels)")
+        throw Fault(description: "a target has unsupported arguments: \(labels)")
       }
-      guard !hasFloors || !floors.isEmpty else { throw Fault(description: "\(name) stands on no floor") }
+      guard !hasFloors || !floors.isEmpty else { throw Fault(description: "\(name) is on no floor") }
       let home = kind == "testTarget" ? "Tests" : "Sources"
       try add(
         name, Self.list(arguments, "dependencies"), at: Self.text(arguments, "path") ?? "\(home)/\(name)",
@@ -92,7 +92,7 @@ struct Manifest {
 
   private mutating func addMirror(_ row: ManifestSyntax.Value) throws(Fault) {
     guard case .tuple(let fields) = row, fields.count == 2, case .text(let name) = fields[0].value else {
-      throw Fault(description: "\(row) is no row of tests")
+      throw Fault(description: "\(row) is not a row of `tests`")
     }
     let uses = try Self.elements(of: fields[1].value)
     try add(name + "Tests", [.text(name)] + uses, at: "Tests/\(name)Tests", on: nil)
@@ -111,14 +111,14 @@ struct Manifest {
           fallthrough
         }
         products.append(product)
-      default: throw Fault(description: "\(name) uses \(dependency), which is not understood")
+      default: throw Fault(description: "\(name) has an unsupported dependency: \(dependency)")
       }
     }
     targets.append(Target(name: name, uses: uses, products: products, path: path, floor: floor))
   }
 
   private static func elements(of value: ManifestSyntax.Value) throws(Fault) -> [ManifestSyntax.Value] {
-    guard case .list(let values) = value else { throw Fault(description: "\(value) is no list") }
+    guard case .list(let values) = value else { throw Fault(description: "\(value) is not a list") }
     return values
   }
 
@@ -131,7 +131,9 @@ struct Manifest {
 
   private static func text(_ arguments: [ManifestSyntax.Argument], _ label: String) throws(Fault) -> String? {
     guard let value = arguments.first(where: { $0.label == label })?.value else { return nil }
-    guard case .text(let text) = value else { throw Fault(description: "\(label) is \(value), no text") }
+    guard case .text(let text) = value else {
+      throw Fault(description: "\(label) must be a string, not \(value)")
+    }
     return text
   }
 }

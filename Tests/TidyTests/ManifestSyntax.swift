@@ -1,4 +1,4 @@
-/// As much of Swift as a list of targets is written in: texts, lists, tuples, names and calls.
+/// A parser for the part of Swift that Package.swift uses: texts, lists, tuples, names and calls.
 struct ManifestSyntax {
   typealias Fault = Manifest.Fault
 
@@ -8,7 +8,7 @@ struct ManifestSyntax {
     case tuple([Argument])
     /// A name, with or without arguments.
     case call(String, [Argument])
-    /// Between the elements of a list.
+    /// A floor comment between the elements of a list.
     case floor(Manifest.Floor)
   }
   struct Argument {
@@ -53,7 +53,7 @@ struct ManifestSyntax {
       if first == "\"" {
         rest = rest.dropFirst()
         guard let end = rest.firstIndex(of: "\"") else {
-          throw Fault(description: "a text has no end: \(line)")
+          throw Fault(description: "unterminated string: \(line)")
         }
         tokens.append(.text(String(rest[..<end])))
         rest = rest[end...].dropFirst()
@@ -79,11 +79,11 @@ struct ManifestSyntax {
     return all.indices.filter { all[$0...].starts(with: words) }.map { $0 + words.count }
   }
 
-  /// - Parameter spelling: tokens, with blanks between them.
+  /// - Parameter spelling: The tokens, separated by spaces.
   func count(of spelling: String) -> Int { places(of: spelling).count }
 
-  /// The values behind all places that are spelled so.
-  /// - Parameter exception: the token behind those that are passed over.
+  /// Returns the values that follow each occurrence of the tokens.
+  /// - Parameter exception: A token. Occurrences that it follows are skipped.
   mutating func values(behind spelling: String, unless exception: String? = nil) throws(Fault) -> [Value] {
     var values: [Value] = []
     for start in places(of: spelling) where start < tokens.count && tokens[start].spelling != exception {
@@ -111,7 +111,7 @@ struct ManifestSyntax {
     switch token {
     case .text(let text) where !isMember: return .text(text)
     case .word(let word): return .call(word, take("(") ? try arguments() : [])
-    default: throw Fault(description: "\(token.spelling) is not understood")
+    default: throw Fault(description: "unexpected token \(token.spelling)")
     }
   }
 
@@ -143,12 +143,12 @@ struct ManifestSyntax {
     return arguments
   }
 
-  /// A comma, or the end.
+  /// Reads a comma, or stops before the end symbol.
   private mutating func separate(_ end: Character) throws(Fault) {
     guard !take(",") else { return }
     guard place < tokens.count, case .symbol(end) = tokens[place] else {
       throw Fault(
-        description: "\(place < tokens.count ? tokens[place].spelling : "the end") in the place of a comma")
+        description: "\(place < tokens.count ? tokens[place].spelling : "the end") instead of a comma")
     }
   }
 }

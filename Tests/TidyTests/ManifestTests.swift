@@ -1,6 +1,6 @@
 import Testing
 
-/// What the rules of layers read is what is written, and what they cannot read is no target that they pass over.
+/// The manifest's parser reads every target, and fails if it does not understand the text.
 @Suite struct ManifestTests {
   private static let text = """
     let common: [SwiftSetting] = ["A", "B"].map { .enableUpcomingFeature($0) } + [.unsafeFlags(["-O"])]
@@ -27,7 +27,7 @@ import Testing
     }
     """
 
-  @Test func everyTargetIsRead() throws {
+  @Test func `every target is read`() throws {
     let manifest = try Manifest(Self.text)
     #expect(manifest.floors == [.init(number: 0, title: "values"), .init(number: 1, title: "C modules")])
     let lines = manifest.targets.map {
@@ -52,7 +52,7 @@ import Testing
     (#"path: "Tests/Help")]"#, #"path: "Tests/Help"), hidden()]"#),
     (#"package: "collections")"#, #"package: ")"#),
   ])
-  func whatIsNotUnderstoodIsAFault(_ old: String, _ new: String) throws {
+  func `unknown syntax is a fault`(_ old: String, _ new: String) throws {
     let text = Self.text.replacing(old, with: new)
     try #require(text != Self.text)
     #expect(throws: Manifest.Fault.self) { try Manifest(text) }

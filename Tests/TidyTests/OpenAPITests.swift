@@ -3,13 +3,13 @@ import Yams
 
 @testable import TransferAPI
 
-/// `openapi.yaml` and the routes say the same.
+/// `openapi.yaml` and the routes agree.
 @Suite struct OpenAPITests {
   private func document() throws -> [String: Any] {
-    try #require(try Yams.load(yaml: Tree.text("openapi.yaml")) as? [String: Any])
+    try #require(try Yams.load(yaml: SourceTree.text("openapi.yaml")) as? [String: Any])
   }
 
-  @Test func everyRouteIsDescribedAndNothingElse() throws {
+  @Test func `described operations and routes are equal`() throws {
     let paths = try #require(try document()["paths"] as? [String: [String: Any]])
     let methods = ["get", "post", "put", "patch", "delete"]
     let described = paths.flatMap { path, item in
@@ -20,7 +20,7 @@ import Yams
     #expect(Set(routes).subtracting(described).sorted() == [], "served, but not described")
   }
 
-  @Test func pathParametersAreDeclared() throws {
+  @Test func `path parameters are declared`() throws {
     let document = try document()
     let components = try #require(document["components"] as? [String: Any])
     let shared = components["parameters"] as? [String: [String: Any]] ?? [:]
@@ -42,7 +42,7 @@ import Yams
     }
   }
 
-  @Test func everyOperationSaysWhatItDoesUnderANameOfItsOwn() throws {
+  @Test func `every operation has a description and a unique id`() throws {
     let document = try document()
     let components = try #require(document["components"] as? [String: Any])
     let callbacks = try #require(components["pathItems"] as? [String: [String: Any]])
@@ -58,12 +58,12 @@ import Yams
     }
   }
 
-  @Test func everyProblemIsNamed() throws {
-    let text = try Tree.text("openapi.yaml")
+  @Test func `every problem is listed`() throws {
+    let text = try SourceTree.text("openapi.yaml")
     for kind in ProblemKind.all { #expect(text.contains(kind.slug), "\(kind.slug)") }
   }
 
-  @Test(arguments: [0, 1, 20]) func readinessIsAsItIsDescribed(_ refused: Int) throws {
+  @Test(arguments: [0, 1, 20]) func `readiness has the described form`(_ refused: Int) throws {
     let components = try #require(try document()["components"] as? [String: Any])
     let responses = try #require(components["responses"] as? [String: [String: Any]])
     let content = try #require(responses["Ready"]?["content"] as? [String: [String: Any]])

@@ -1,12 +1,13 @@
-/// The words of Swift code: names and keywords outside comments and string literals. Code in an interpolation counts.
+/// The words of Swift code: names and keywords outside comments and string literals. Code in an interpolation
+/// counts.
 ///
 /// A regular expression literal is read as code. A quotation mark in it hides the rest of its line.
 struct SwiftWords {
   struct Word: Equatable {
     let text: String
-    /// The number of brackets, braces and parentheses around it.
+    /// The number of enclosing brackets, braces and parentheses.
     let depth: Int
-    /// The last byte before it that is no white space; nil at the beginning of the text.
+    /// The last byte before the word that is not white space, or `nil` at the beginning of the text.
     let previous: UInt8?
   }
 
@@ -36,7 +37,7 @@ struct SwiftWords {
     return (0..<text.utf8CodeUnitCount).allSatisfy { bytes[start + $0] == text.utf8Start[$0] }
   }
 
-  /// One word, comment, literal or other byte.
+  /// Scans one word, comment, literal or other byte.
   private mutating func scan() {
     let byte = bytes[place]
     if Self.isOfWord(byte) { return scanWord() }
@@ -122,8 +123,8 @@ extension SwiftWords {
     "public", "package", "internal", "private", "fileprivate", "final", "indirect", "nonisolated",
   ]
 
-  /// The names of types that the text declares.
-  /// - Parameter isVisible: only those at the top level that other files see.
+  /// Returns the names of the types that the text declares.
+  /// - Parameter isVisible: Whether to return only top-level types that other files see.
   func types(isVisible: Bool) -> Set<String> {
     var types: Set<String> = []
     for index in words.indices.dropLast() where Self.kinds.contains(words[index].text) {

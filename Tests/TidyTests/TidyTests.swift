@@ -1,30 +1,30 @@
 import Testing
 
-/// What no review should have to say twice.
+/// Style rules of the sources that a review would otherwise repeat.
 @Suite struct TidyTests {
   private static let banned: [(word: String, instead: String)] = [
     ("try!", "handle the error"), ("Task.detached", "a structured task"),
-    ("DispatchQueue", "EventLoop, WorkerPool"),
+    ("DispatchQueue", "EventLoop, ThreadPool"),
     ("print(", "the logger"), ("FIXME", "an issue"), ("TODO", "an issue"), ("fatalError(", "a thrown error"),
     ("XCTest", "Swift Testing"), ("MSG_NOSIGNAL", "clinux_no_signal"), ("MSG_DONTWAIT", "clinux_no_wait"),
     (
-      // A caller may use what was yielded after the coroutine has ended and its frame is freed: LoadableByAddress of Swift 6.3 reads
-      // a large value where it was, though it has copied it.
+      // A caller may use the yielded value after the coroutine has ended and its frame is freed.
+      // LoadableByAddress of Swift 6.3 reads a large value at its old place, although it has copied the value.
       "_read {", "get"
     ), ("_modify {", "get and set"),
     (
       "@inlinable",
-      "no generic parameter: the compiler inlines in other modules what is public, and nothing else"
+      "a type without generic parameters: the compiler inlines only public functions into other modules"
     ),
   ]
-  /// The wrappers own raw memory and threads; elsewhere such promises are not needed.
+  /// Wrappers own raw memory and threads. Other targets need no unchecked conformance.
   private static let uncheckedRooms = [
     "Curl", "EventLoop", "HTTPServer", "SQLiteLedger", "TransferEngine", "Webhooks", "Netlink",
     "TransferCore", "Cluster", "EngineAPI",
   ]
 
-  @Test func bannedWordsAreNotUsed() throws {
-    for files in try Tree.swiftFiles(under: "Sources").values {
+  @Test func `banned words are not used`() throws {
+    for files in try SourceTree.swiftFiles(under: "Sources").values {
       for file in files {
         for (word, instead) in Self.banned {
           #expect(!file.text.contains(word), "\(file.path): \(word); use \(instead)")
@@ -33,19 +33,21 @@ import Testing
     }
   }
 
-  /// A reader who looks for a file by its name finds one.
-  @Test func sourceFilesHaveDifferentNames() throws {
-    let paths = try Tree.swiftFiles(under: "Sources").flatMap(\.value).map(\.path)
+  /// A file can be found by its name alone.
+  @Test func `source files have different names`() throws {
+    let paths = try SourceTree.swiftFiles(under: "Sources").flatMap(\.value).map(\.path)
     for (name, paths) in Dictionary(grouping: paths, by: { $0.split(separator: "/").last ?? "" }) {
       #expect(paths.count == 1, "\(name): \(paths)")
     }
   }
 
-  /// glibc's records of a directory are no longer than their names: a copy of the field is read beyond their end. Foundation's
-  /// `Process` does so (`findMaximumOpenFromProcSelfFD`).
-  @Test func noRecordOfADirectoryIsCopied() throws {
+  /// A directory entry in glibc is only as long as its name, so a copy of the field reads beyond its end.
+  /// Foundation's `Process` has this fault (`findMaximumOpenFromProcSelfFD`).
+  @Test func `directory entries are not copied`() throws {
     let process = /(^|[^\w.])Process\(\)/
-    for files in try [Tree.swiftFiles(under: "Sources"), Tree.swiftFiles(under: "Tests")].flatMap(\.values) {
+    for files in try [SourceTree.swiftFiles(under: "Sources"), SourceTree.swiftFiles(under: "Tests")].flatMap(
+      \.values)
+    {
       for file in files where !file.path.hasSuffix("/TidyTests.swift") {
         for line in file.lines {
           #expect(!line.contains("pointee.d_name"), "\(file.path): \(line); use its address")
@@ -55,23 +57,23 @@ import Testing
     }
   }
 
-  /// The number of a child that has ended and was waited for may be another process's.
-  @Test func childrenAreSignalledOnlyWhileTheyRun() throws {
+  /// The pid of a reaped child may be reused.
+  @Test func `children are signalled only while they run`() throws {
     let raw = /kill\([^,]*\.processIdentifier, [^0]/
-    for file in try Tree.swiftFiles(under: "Tests").flatMap(\.value) {
+    for file in try SourceTree.swiftFiles(under: "Tests").flatMap(\.value) {
       for line in file.lines where line.firstMatch(of: raw) != nil {
         Issue.record("\(file.path): \(line); use ChildProcess.send, or FerryProcess.signal")
       }
     }
   }
 
-  /// What waits for a disk goes through `Disk`, which no loop may call.
-  @Test func diskCallsAreMadeInOnePlace() throws {
+  /// Blocking disk operations use `Disk`, which must not be called on a loop.
+  @Test func `disk calls are made in one place`() throws {
     let raw = /(^|[^.\w])(unlink|ftruncate|mkdir|rmdir|opendir|fsync|fdatasync)\(/
     let closes = /(^|[^.\w])close\((descriptor|input|output)\)/
     let named = /Glibc\.(open|close|link|rename|unlink)\(/
     for target in ["EngineAPI", "TransferEngine", "HTTPCache"] {
-      for file in try Tree.swiftFiles(under: "Sources")[target] ?? [] {
+      for file in try SourceTree.swiftFiles(under: "Sources")[target] ?? [] {
         for line in file.lines where !line.contains("//") {
           let opens = line.contains("O_RDONLY") || line.contains("O_WRONLY") || line.contains("O_RDWR")
           let isRaw =
@@ -84,23 +86,25 @@ import Testing
     }
   }
 
-  @Test func uncheckedSendableOnlyInTheWrappersAndWithAReason() throws {
-    for (target, files) in try Tree.swiftFiles(under: "Sources") {
+  @Test func `unchecked Sendable has a reason and is limited to wrappers`() throws {
+    for (target, files) in try SourceTree.swiftFiles(under: "Sources") {
       for file in files where file.text.contains("@unchecked Sendable") {
         #expect(Self.uncheckedRooms.contains(target), "\(file.path)")
-        #expect(file.text.contains("// Unchecked: "), "\(file.path) does not say why")
+        #expect(
+          file.text.contains("// Unchecked: "),
+          "\(file.path): @unchecked Sendable needs a comment `// Unchecked: `")
       }
     }
   }
 
-  /// A closure that is a mutex's own value is wrapped in two more thunks at each access, and stays so: each call
-  /// gets slower for ever. As a field of a struct it is not.
-  @Test func noClosureIsAMutexsOwnValue() throws {
-    let files = try Tree.swiftFiles(under: "Sources").values.flatMap { $0 }
+  /// Each access to a mutex wraps a closure that is its value in two more thunks permanently, so that every
+  /// call gets slower. A closure in a field of a struct is not wrapped.
+  @Test func `no closure is the value of a mutex`() throws {
+    let files = try SourceTree.swiftFiles(under: "Sources").values.flatMap { $0 }
     let aliases = files.flatMap { ClosureInMutex.aliases(in: $0.text) }
     for file in files {
       for value in ClosureInMutex.values(in: file.text, aliases: Set(aliases)) {
-        Issue.record("\(file.path): Mutex<\(value)>; put the closure into a struct, or use Relay")
+        Issue.record("\(file.path): Mutex<\(value)>; put the closure into a struct, or use LateBoundCallback")
       }
     }
   }
@@ -112,38 +116,38 @@ import Testing
     ("let a = Mutex<Set<Int>>([]); func b() -> Int", []), ("Mutex<[String: Doner]>", []),
     ("Mutex(State())", []),
   ])
-  func closuresInMutexesAreFound(_ text: String, _ expected: [String]) {
+  func `closures in mutexes are found`(_ text: String, _ expected: [String]) {
     #expect(ClosureInMutex.values(in: text, aliases: ["Done"]) == expected)
     #expect(ClosureInMutex.aliases(in: "  package typealias Done = @Sendable (Int) -> Void\n") == ["Done"])
   }
 
-  /// A sleep that is cancelled stays until its time has come: only what repeats for good may sleep.
-  @Test func onlyWhatRepeatsSleeps() throws {
-    for (target, files) in try Tree.swiftFiles(under: "Sources") where target != "ferry" {
-      for file in files { #expect(!file.text.contains(".sleep("), "\(file.path): use an Alarm") }
+  /// A cancelled sleep stays until its deadline, so only permanent repetition may sleep.
+  @Test func `only permanent repetition sleeps`() throws {
+    for (target, files) in try SourceTree.swiftFiles(under: "Sources") where target != "ferry" {
+      for file in files { #expect(!file.text.contains(".sleep("), "\(file.path): use a ResettableTimer") }
     }
   }
 
-  /// What cannot be read is told of, and does not become something else.
-  @Test func storedRowsDoNotHeal() throws {
+  /// An unreadable value is reported instead of being replaced by a default.
+  @Test func `unreadable rows are not replaced by defaults`() throws {
     let healing = [
       "?? .shared", "?? .completed", "?? .invalid", "?? .failed", "?? .withdrawn", "(high: 0, low: 0)",
       "Violations()", "ObjectReader(", "row.bytes(\"id\")",
     ]
-    let folders = try Tree.swiftFiles(under: "Sources")
+    let folders = try SourceTree.swiftFiles(under: "Sources")
     let files = try ["Ledger", "SQLiteLedger"].flatMap { try #require(folders[$0]) }
     for file in files {
       for word in healing where !file.path.hasSuffix("StoredRow.swift") {
-        // What is handed over from process to process has its own reader.
+        // The queues between processes have their own reader.
         if file.path.hasSuffix("SQLiteLedger+Queues.swift") { continue }
         #expect(!file.text.contains(word), "\(file.path): \(word); throw an UnreadableRow")
       }
     }
   }
 
-  /// A case of the suite for ledgers that no list names would not run.
-  @Test func conformanceCasesAreListed() throws {
-    let files = try #require(try Tree.swiftFiles(under: "Tests")["LedgerConformance"])
+  /// A conformance test that is missing from the list would not run.
+  @Test func `conformance tests are listed`() throws {
+    let files = try #require(try SourceTree.swiftFiles(under: "Tests")["LedgerConformance"])
     var listed: Set<String> = []
     for file in files {
       let cases = file.text.matches(of: /\n  func (\w+)\(\s*_ kind: LedgerKind/).map { String($0.1) }
@@ -154,8 +158,8 @@ import Testing
     #expect(listed.count > 60)
   }
 
-  @Test func filesFitInAHead() throws {
-    for files in try Tree.swiftFiles(under: "Sources").values {
+  @Test func `source files have at most 400 lines`() throws {
+    for files in try SourceTree.swiftFiles(under: "Sources").values {
       for file in files { #expect(file.lines.count <= 400, "\(file.path) has \(file.lines.count) lines") }
     }
   }

@@ -4,51 +4,51 @@ import Yams
 
 @testable import TransferAPI
 
-/// `docs/urlsession.md` lists what there is, and nothing that there is not.
+/// `docs/urlsession.md` lists every name of the API, and no others.
 @Suite struct URLSessionPageTests {
-  private static func page() throws -> String { try Tree.text("docs/urlsession.md") }
+  private static func page() throws -> String { try SourceTree.text("docs/urlsession.md") }
 
   private static func properties(of schema: String) throws -> [String] {
-    let document = try #require(try Yams.load(yaml: Tree.text("openapi.yaml")) as? [String: Any])
+    let document = try #require(try Yams.load(yaml: SourceTree.text("openapi.yaml")) as? [String: Any])
     let components = try #require(document["components"] as? [String: Any])
     let schemas = try #require(components["schemas"] as? [String: Any])
     let found = try #require(schemas[schema] as? [String: Any])
     return Array(try #require(found["properties"] as? [String: Any]).keys)
   }
 
-  /// In backticks, by itself.
+  /// Returns whether the page contains the name in backticks.
   private static func lists(_ page: String, _ name: String) -> Bool { page.contains("`\(name)`") }
 
   @Test(arguments: [
     ("SessionConfiguration", 25), ("RequestCreation", 10), ("TransactionMetrics", 30), ("Metrics", 3),
     ("Progress", 4), ("Delegate", 6),
   ])
-  func everyPropertyIsListed(_ schema: String, _ least: Int) throws {
+  func `every property is listed`(_ schema: String, _ least: Int) throws {
     let (page, names) = (try Self.page(), try Self.properties(of: schema))
     #expect(names.count >= least)
-    // Where the endpoint is, and when the default is done, is no matter of URLSession's.
+    // URLSession has no counterpart of the endpoint and of the decision timeout.
     let others = schema == "Delegate" ? ["webhook", "decisionTimeout"] : []
     for name in names where !others.contains(name) { #expect(Self.lists(page, name), "\(schema).\(name)") }
   }
 
-  @Test func everyMemberOfATaskIsListed() throws {
+  @Test func `every member of a task is listed`() throws {
     let page = try Self.page()
-    // How it is found.
+    // These members identify the task.
     let others = ["id", "sessionId"]
     for name in try Self.properties(of: "Task") where !others.contains(name) {
       #expect(Self.lists(page, name), "\(name)")
     }
   }
 
-  @Test func everyEventIsListed() throws {
+  @Test func `every event is listed`() throws {
     let page = try Self.page()
     for type in EventType.allCases { #expect(Self.lists(page, type.rawValue), "\(type)") }
     for name in page.matches(of: /`((?:session|task|dataTask|downloadTask|events)\.[A-Za-z]+)`/) {
-      #expect(EventType(rawValue: String(name.1)) != nil, "\(name.1) is no event")
+      #expect(EventType(rawValue: String(name.1)) != nil, "\(name.1) is not an event")
     }
   }
 
-  @Test func everyRefusedNameIsListed() throws {
+  @Test func `every refused name is listed`() throws {
     let page = try Self.page()
     for table in [
       UnsupportedNames.session, UnsupportedNames.configuration, UnsupportedNames.request,
@@ -58,7 +58,7 @@ import Yams
     }
   }
 
-  @Test func everyPathIsServed() throws {
+  @Test func `every path is served`() throws {
     let routes = Set(TransferAPI.routes.map(\.pattern))
     let named = try Self.page().matches(of: /`(?:[A-Z]+ )?(\/v1\/[a-z\/{}-]*)`/).map { String($0.1) }
     #expect(named.count > 15)

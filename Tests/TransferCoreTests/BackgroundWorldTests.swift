@@ -4,10 +4,10 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Deaths at any moment, late answers and slow commits: every task ends once, and everybody hears of it.
+/// With crashes at any moment, late answers and slow commits, every task ends once and its end is reported.
 @Suite struct BackgroundWorldTests {
-  @Test(arguments: 0..<200) func everythingThatWasAcceptedEndsOnce(_ seed: UInt64) {
-    var world = BackgroundWorld(seed: seed)
+  @Test(arguments: 0..<200) func `every accepted task ends once`(_ seed: UInt64) {
+    var world = BackgroundTaskSimulation(seed: seed)
     for _ in 0..<300 {
       world.step()
       world.check()
@@ -21,7 +21,9 @@ import TransferModel
       let ends = world.ledger.events.count { $0.taskID == id && $0.type == .taskDidComplete }
       #expect(ends == 1, "\(id) ended \(ends) times")
       if task?.originalRequest.isIdempotent == false {
-        #expect(world.sends[id, default: 0] <= 1 + (task?.retryCount ?? 0), "\(id) was sent again unseen")
+        #expect(
+          world.sends[id, default: 0] <= 1 + (task?.retryCount ?? 0),
+          "\(id) was sent more often than its retry count allows")
       }
     }
     #expect(world.service.unfinished == 0 && world.service.tasks.count == 0)
@@ -30,7 +32,7 @@ import TransferModel
   }
 }
 
-extension BackgroundWorld {
+extension BackgroundTaskSimulation {
   mutating func step() {
     now.wall = now.wall.adding(seconds: 0.05)
     now.uptime += .milliseconds(50)
@@ -64,22 +66,22 @@ extension BackgroundWorld {
     give([.answer(id, question.decision, answer, shown: [], tag: nil)])
   }
 
-  /// A clock of the worker's.
+  /// Fires the worker's oldest timer.
   private mutating func ring() {
     guard !alarms.isEmpty else { return }
     switch alarms.removeFirst() {
-    case .begin(let id, _): give(.due(id))
+    case .begin(let id, _): give(.retryDue(id))
     case .cancelBegin: break
     case .retry(let id, let time):
       now.uptime = max(now.uptime, time)
-      give(.due(id))
-    case .proof(let id, let attempt, let time):
+      give(.retryDue(id))
+    case .crashWindow(let id, let attempt, let time):
       now.uptime = max(now.uptime, time)
-      give(.survived(id, attempt: attempt))
+      give(.crashWindowPassed(id, attempt: attempt))
     }
   }
 
-  /// Something happens to a transfer.
+  /// Lets one transfer make a random step.
   private mutating func transfer() {
     guard let id = engine.keys.sorted().randomElement(using: &random), var transfer = engine[id] else {
       return
@@ -117,27 +119,27 @@ extension BackgroundWorld {
     }
   }
 
-  /// What must hold at any time.
+  /// Checks the invariants of every step.
   func check() {
     for (id, decision) in ledger.decisions {
-      #expect(decision.states.count <= 1, "\(id) was settled as \(decision.states)")
+      #expect(decision.states.count <= 1, "\(id) was settled more than once: \(decision.states)")
     }
     for id in accepted { #expect(ledger.tasks[id] != nil, "\(id) is lost") }
   }
 
-  /// The events are words of the life cycle's grammar.
+  /// Checks that the automata of the life cycle accept the events.
   func read() {
-    var tasks: [TaskID: TaskLife] = [:]
-    var whole = SessionLife(.background)
+    var tasks: [TaskID: TaskLifeAutomaton] = [:]
+    var whole = SessionLifeAutomaton(.background)
     for event in ledger.events {
       do {
-        if let id = event.taskID, let word = TaskWord(event) {
+        if let id = event.taskID, let word = TaskSymbol(event) {
           if tasks[id] == nil, let task = ledger.tasks[id] {
-            tasks[id] = TaskLife(TaskCircumstances(of: task, in: ledger.session))
+            tasks[id] = TaskLifeAutomaton(TaskTraits(of: task, in: ledger.session))
           }
           try tasks[id]?.accept(word)
-          try whole.accept(SessionWord(word))
-        } else if let word = SessionWord(event.type) {
+          try whole.accept(SessionSymbol(word))
+        } else if let word = SessionSymbol(event.type) {
           try whole.accept(word)
         }
       } catch {
@@ -152,7 +154,7 @@ extension BackgroundWorld {
     #expect(open == 0)
   }
 
-  /// Nobody dies any more, everybody answers, and all clocks run: what was accepted comes to its end.
+  /// Runs everything to its end without further crashes. Every decision is answered, and every timer fires.
   mutating func heal() {
     for _ in 0..<2000 {
       now.wall = now.wall.adding(seconds: 0.05)
@@ -174,7 +176,7 @@ extension BackgroundWorld {
 }
 
 extension TransferEvent.Payload {
-  /// Of a state event.
+  /// The state and phase of a state event.
   fileprivate var phase: String {
     if case .stateChanged(let state, let phase, _) = self { "\(state) \(phase?.rawValue ?? "")" } else { "" }
   }

@@ -9,15 +9,15 @@ import TransferModel
 
   @Test(
     arguments: [(0, "start"), (1, "start"), (2, "suspect"), (4, "suspect"), (5, "fail"), (9, "fail")])
-  func oneTask(_ deaths: Int, _ expected: String) {
+  func `crash count decides the first action`(_ deaths: Int, _ expected: String) {
     var crashes = CrashGuard()
     crashes.recovered(tasks[0], deaths: deaths)
     #expect(crashes.isSuspect(tasks[0]) == (expected == "suspect"))
     #expect(crashes.next() == [expected == "fail" ? .fail(tasks[0], deaths: deaths) : .start(tasks[0])])
-    #expect(crashes.next().isEmpty, "told once")
+    #expect(crashes.next().isEmpty, "a task is returned once")
   }
 
-  @Test func suspectsGoOneAtATimeTheLeastSuspiciousFirst() {
+  @Test func `suspects start one at a time, fewest crashes first`() {
     var crashes = CrashGuard()
     for (task, deaths) in zip(tasks, [4, 2, 3, 2]) { crashes.recovered(task, deaths: deaths) }
     #expect(crashes.next() == [.start(tasks[1])])
@@ -27,27 +27,27 @@ import TransferModel
     #expect(crashes.next() == [.start(tasks[3])])
     crashes.ended(tasks[3])
     #expect(crashes.next() == [.start(tasks[2])])
-    crashes.waits(tasks[2])
+    crashes.endTrial(tasks[2])
     #expect(crashes.isSuspect(tasks[2]))
     #expect(crashes.next() == [.start(tasks[0])])
   }
 
-  @Test func othersDoNotWaitForSuspects() {
+  @Test func `other tasks do not wait for suspects`() {
     var crashes = CrashGuard()
     for (task, deaths) in zip(tasks, [3, 0, 5, 1]) { crashes.recovered(task, deaths: deaths) }
     #expect(
       crashes.next() == [.start(tasks[1]), .fail(tasks[2], deaths: 5), .start(tasks[3]), .start(tasks[0])])
   }
 
-  @Test func aSuspectThatWaitedIsTriedAloneAgain() {
+  @Test func `suspect that waited is tried alone again`() {
     var crashes = CrashGuard()
     for task in tasks.prefix(2) { crashes.recovered(task, deaths: 2) }
     #expect(crashes.next() == [.start(tasks[0])])
-    crashes.waits(tasks[0])
+    crashes.endTrial(tasks[0])
     #expect(crashes.next() == [.start(tasks[1])])
     crashes.isDue(tasks[0])
     crashes.isDue(tasks[0])
-    #expect(crashes.next().isEmpty, "another is being tried")
+    #expect(crashes.next().isEmpty, "no start while another suspect is being tried")
     crashes.progressed(tasks[1])
     #expect(crashes.next() == [.start(tasks[0])])
     crashes.isDue(tasks[0])
@@ -55,17 +55,17 @@ import TransferModel
     #expect(crashes.next().isEmpty)
   }
 
-  @Test func whoeverIsNoSuspectGoesOnAtOnce() {
+  @Test func `task that is not a suspect continues at once`() {
     var crashes = CrashGuard()
     for (task, deaths) in zip(tasks, [2, 1]) { crashes.recovered(task, deaths: deaths) }
     _ = crashes.next()
-    crashes.waits(tasks[1])
+    crashes.endTrial(tasks[1])
     crashes.isDue(tasks[1])
     crashes.isDue(tasks[3])
     #expect(crashes.next() == [.start(tasks[1]), .start(tasks[3])])
   }
 
-  @Test func whatEndsBeforeItsTurnIsNotStarted() {
+  @Test func `task that ended before its turn is not started`() {
     var crashes = CrashGuard()
     for (task, deaths) in zip(tasks, [2, 0, 3]) { crashes.recovered(task, deaths: deaths) }
     crashes.ended(tasks[0])
@@ -74,20 +74,20 @@ import TransferModel
   }
 }
 
-/// Workers that die, and what their successors do with what they left; the guard's rules said slowly.
+/// A model of workers that crash and recover, with the rules of the guard written out plainly.
 private struct Workers {
   struct Task {
     let isPoisoned: Bool
-    /// Steps to its end.
+    /// The number of steps to the task's end.
     var left: Int
-    /// As they lie on the disk.
+    /// The count that the disk has.
     var deaths = 0
     var state = State.waiting
     enum State { case due, running, waiting, finished, failed }
   }
   var tasks: [TaskID: Task]
   var crashes = CrashGuard()
-  /// The suspect that runs and has not got further.
+  /// The suspect that runs and has made no progress yet.
   var tried: TaskID?
   var deaths = 0
 
@@ -106,7 +106,7 @@ private struct Workers {
     tasks[task, default: .init(isPoisoned: false, left: 0)].deaths >= 2
   }
 
-  /// A new worker finds what is unfinished.
+  /// Starts a new worker, which recovers the unfinished tasks.
   mutating func recover() throws {
     crashes = CrashGuard()
     tried = nil
@@ -122,7 +122,7 @@ private struct Workers {
     for action in crashes.next() {
       switch action {
       case .start(let id):
-        try #require(tasks[id]?.state == .due, "started without being due")
+        try #require(tasks[id]?.state == .due, "a task was started before it was due")
         if isSuspect(id) { try check(trial: id) }
         tasks[id]?.state = .running
       case .fail(let id, let deaths):
@@ -130,24 +130,24 @@ private struct Workers {
         tasks[id]?.state = .failed
       }
     }
-    try #require(all(.due).allSatisfy(isSuspect), "others start at once")
-    try #require(tried != nil || all(.due).isEmpty, "nobody is tried though somebody could be")
+    try #require(all(.due).allSatisfy(isSuspect), "a task without suspicion was not started at once")
+    try #require(tried != nil || all(.due).isEmpty, "no suspect is being tried, although one is due")
   }
 
   private mutating func check(trial id: TaskID) throws {
-    try #require(tried == nil, "two suspects at once")
+    try #require(tried == nil, "two suspects are being tried at once")
     let least = all(.due).filter { isSuspect($0) && tasks[$0]!.deaths < 5 }.map { tasks[$0]!.deaths }.min()
-    try #require(tasks[id]?.deaths == least, "a less suspicious one is due")
+    try #require(tasks[id]?.deaths == least, "a suspect with fewer crashes is due")
     tried = id
   }
 
-  /// One of the running tasks does something; a poisoned one can do one thing only.
+  /// Lets a running task make a random step. A poisoned task always crashes the worker.
   mutating func step(_ id: TaskID, using generator: inout SplitMix64) throws {
     if tasks[id]?.isPoisoned == true { return try die() }
     switch Int.random(in: 0..<4, using: &generator) {
     case 0:
       tasks[id]?.state = .waiting
-      crashes.waits(id)
+      crashes.endTrial(id)
     default:
       tasks[id]?.left -= 1
       tasks[id]?.deaths = 0
@@ -177,7 +177,7 @@ private struct Workers {
 
 @Suite struct CrashGuardWalkTests {
   @Test(arguments: [0, 1, 2, 5], [UInt64(1), 2, 3])
-  func thePoisonedFailAndAllOthersFinish(_ poisoned: Int, _ seed: UInt64) throws {
+  func `poisoned tasks fail and all others finish`(_ poisoned: Int, _ seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     for _ in 0..<60 {
       let innocent = Int.random(in: 0...12, using: &generator)
@@ -193,13 +193,13 @@ private struct Workers {
         }
       }
       #expect(workers.tasks.values.allSatisfy { $0.state == ($0.isPoisoned ? .failed : .finished) })
-      // The first two meet them all, then each is met alone.
+      // The first two crashes affect all tasks together. After that, each poisoned task is tried alone.
       #expect(workers.deaths <= (poisoned == 0 ? 0 : 2 + 3 * poisoned))
     }
   }
 
-  /// The worst order: whoever kills acts before anybody gets further.
-  @Test func aKillerThatIsAlwaysFirstTakesNobodyWithIt() throws {
+  /// The worst order: a poisoned task always acts before any other task makes progress.
+  @Test func `poisoned tasks that always act first fail alone`() throws {
     var generator = SplitMix64(seed: 7)
     var workers = try Workers(innocent: 50, poisoned: 3, using: &generator)
     while let id = workers.all(.running).first(where: { workers.tasks[$0]?.isPoisoned == true })

@@ -4,15 +4,15 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Large tasks that only wait are evicted, and read from their rows before something is done with them.
+/// Large idle tasks are evicted, and read from their rows before their next change.
 @Suite struct EvictionTests {
   private static let long = String(repeating: "x", count: 2000)
 
-  /// A stage with a task that is large and waits.
+  /// Returns a harness with a large task that waits.
   private static func waiting(
     isRunning: Bool = false, _ change: (inout TaskSpecification) -> Void = { _ in }
-  ) -> (Stage, TaskID) {
-    var stage = Stage()
+  ) -> (SessionMachineHarness, TaskID) {
+    var stage = SessionMachineHarness()
     let id = stage.create(isRunning: isRunning) { specification in
       specification.request.headers.append("X-Long", long)
       change(&specification)
@@ -21,7 +21,7 @@ import TransferModel
     return (stage, id)
   }
 
-  @Test func aLargeSuspendedTaskIsEvicted() {
+  @Test func `large suspended task is evicted`() {
     var (stage, id) = Self.waiting()
     #expect(
       stage.machine.tasks.isEvicted(id) && stage.machine.tasks.contains(id) && stage.machine.task(id) == nil)
@@ -36,16 +36,16 @@ import TransferModel
     stage.load(id)
     stage.give(.resume(id))
     guard case .submit(let task) = stage.takeOrders().first else {
-      Issue.record("it was not submitted")
+      Issue.record("the task was not submitted")
       return
     }
     #expect(task.currentRequest.headers["X-Long"] == Self.long && task.phase == .queued)
     stage.evict()
-    #expect(!stage.machine.tasks.isEvicted(id), "it is carried out")
+    #expect(!stage.machine.tasks.isEvicted(id), "a submitted task is not evicted")
   }
 
-  @Test(arguments: [false, true]) func othersStay(_ isRunning: Bool) {
-    var stage = Stage()
+  @Test(arguments: [false, true]) func `small and running tasks stay in memory`(_ isRunning: Bool) {
+    var stage = SessionMachineHarness()
     let small = stage.create(isRunning: isRunning)
     let running = stage.create { $0.request.headers.append("X-Long", Self.long) }
     stage.evict()
@@ -54,8 +54,8 @@ import TransferModel
   }
 
   /// The row of the earlier commit does not have the later change.
-  @Test func aTaskThatWasChangedMeanwhileStays() {
-    var stage = Stage()
+  @Test func `eviction before a change loads the task without it`() {
+    var stage = SessionMachineHarness()
     let id = stage.create(isRunning: false) { $0.description = Self.long }
     var patch = TaskPatch()
     patch.priority = 0.9
@@ -64,16 +64,16 @@ import TransferModel
     early.evict()
     #expect(early.machine.tasks.isEvicted(id))
     stage.evict()
-    #expect(stage.machine.tasks.isEvicted(id), "the later commit holds, too")
+    #expect(stage.machine.tasks.isEvicted(id), "the later commit permits the eviction, too")
     stage.load(id)
     #expect(stage.machine.task(id)?.task.priority == 0.9)
     stage.give(.load(early.rows[id] ?? stage.machine.residentTasks[0]))
-    #expect(stage.machine.task(id)?.task.priority == 0.9, "what is there is not read again")
+    #expect(stage.machine.task(id)?.task.priority == 0.9, "a resident task is not read again")
   }
 
-  /// Two commits are under way: the first does not hold for what the second changes.
-  @Test func aTaskIsEvictedByItsLastCommitOnly() {
-    var stage = Stage()
+  /// Two commits are pending. The first one does not include the change of the second.
+  @Test func `task is evicted by its last commit only`() {
+    var stage = SessionMachineHarness()
     let id = stage.create(isRunning: false) { $0.description = Self.long }
     let first = stage.takeEvictions()
     var patch = TaskPatch()
@@ -85,11 +85,11 @@ import TransferModel
     #expect(stage.machine.tasks.isEvicted(id))
   }
 
-  @Test func anEvictedTaskIsCancelledInItsTurn() {
+  @Test func `evicted task is cancelled after it is loaded`() {
     var (stage, first) = Self.waiting()
     let second = stage.create(isRunning: false)
     stage.give(.invalidate)
-    #expect(stage.machine.tasksToCancel() == [second, first], "the newest first")
+    #expect(stage.machine.tasksToCancel() == [second, first], "the newest task is cancelled first")
     stage.give(.cancelTasks([second, first]))
     #expect(stage.ends == [second: 1] && stage.machine.session.state == .invalidating)
     stage.load(first)
@@ -97,12 +97,12 @@ import TransferModel
     #expect(stage.ends == [second: 1, first: 1] && stage.machine.session.state == .invalid)
   }
 
-  @Test func aTaskBeforeItsBeginDateIsEvictedAndBegins() {
+  @Test func `task is evicted before its begin date, and begins`() {
     let date = Timestamp(seconds: 1_700_000_100)
     var (stage, id) = Self.waiting(isRunning: true) { $0.earliestBeginDate = date }
     #expect(stage.machine.tasks.isEvicted(id) && stage.alarms == [.begin(id, at: date)])
     #expect(stage.machine.cancelledAlarms == [.cancelBegin(id)])
-    #expect(stage.machine.tasks.hasBeginDate { _ in false }, "its delegate is not known")
+    #expect(stage.machine.tasks.hasBeginDate { _ in false }, "the delegate of an evicted task is unknown")
     stage.now.wall = date
     stage.load(id)
     #expect(stage.machine.task(id)?.task.phase == .queued)
@@ -110,12 +110,12 @@ import TransferModel
     #expect(stage.takeOrders().count == 1 && stage.types(of: id).last == .taskWillBeginDelayedRequest)
   }
 
-  /// A delegate that has agreed is not asked again.
-  @Test func whatWasToldOfAnEvictedTaskIsKept() {
+  /// A delegate that has agreed to the start is not asked again.
+  @Test func `evicted task keeps the announcement of its start`() {
     var (stage, id) = Self.waiting(isRunning: true) { specification in
       specification.earliestBeginDate = Timestamp(seconds: 1_700_000_100)
     }
-    stage.give(.hadBegun(id))
+    stage.give(.beginApproved(id))
     stage.load(id)
     stage.now.wall = Timestamp(seconds: 1_700_000_200)
     stage.give(.begin(id))
@@ -123,27 +123,28 @@ import TransferModel
     #expect(!stage.types(of: id).contains(.taskWillBeginDelayedRequest))
   }
 
-  /// Rows are read for a while before a recovery is complete, and evictions are applied meanwhile.
-  @Test func interruptedTaskIsNotEvictedBeforeTheRecoveryIsComplete() throws {
-    var old = Stage()
+  /// Recovery reads rows page by page, and evictions are applied in between.
+  @Test func `interrupted task is not evicted before the recovery is complete`() throws {
+    var old = SessionMachineHarness()
     let date = old.now.wall.adding(seconds: 3600)
     let id = old.create(.download) { specification in
       specification.earliestBeginDate = date
       specification.request.headers.append("X-Long", Self.long)
     }
-    var new = Stage(after: old)
+    var new = SessionMachineHarness(after: old)
     new.give(.recovered(try #require(old.machine.task(id)).task))
-    new.give(.hadBegun(id))
+    new.give(.beginApproved(id))
     new.evict()
     #expect(new.machine.task(id) != nil)
     new.give(.recoveredAll)
-    #expect(new.takeOrders().count + new.alarms.count + new.ends.count > 0, "it neither starts nor ends")
+    #expect(
+      new.takeOrders().count + new.alarms.count + new.ends.count > 0, "the task neither started nor ended")
   }
 
-  /// Evicting tasks between the inputs does not change what becomes of them.
-  @Test(arguments: 1...200) func evictionChangesNothing(_ seed: UInt64) {
+  /// Evictions between the inputs do not change the result.
+  @Test(arguments: 1...200) func `eviction changes no event, row or command`(_ seed: UInt64) {
     var random = RandomSource(seed: seed)
-    var (plain, evicting) = (Stage(), Stage())
+    var (plain, evicting) = (SessionMachineHarness(), SessionMachineHarness())
     var ids: [TaskID] = []
     for step in 0..<40 {
       let wall = Timestamp(seconds: 1_700_000_000 + Int64(step))
@@ -152,7 +153,7 @@ import TransferModel
       if choice < 2 || ids.isEmpty {
         let isRunning = random.next() % 3 == 0
         let hasDate = random.next() % 2 == 0
-        func create(_ stage: inout Stage) -> TaskID {
+        func create(_ stage: inout SessionMachineHarness) -> TaskID {
           stage.create(isRunning: isRunning) { specification in
             specification.description = Self.long
             if hasDate { specification.earliestBeginDate = Timestamp(seconds: 1_700_000_020) }
@@ -165,7 +166,7 @@ import TransferModel
         let id = ids[Int(random.next() % UInt64(ids.count))]
         var patch = TaskPatch()
         patch.priority = Double(random.next() % 10) / 10
-        let input: Input =
+        let input: SessionInput =
           switch choice {
           case 2: .resume(id)
           case 3: .suspend(id)
@@ -192,13 +193,13 @@ import TransferModel
   }
 }
 
-extension Stage {
-  /// The task of another stage that was made in the same place: its id differs by the time alone.
+extension SessionMachineHarness {
+  /// Returns the corresponding task of another harness, whose id differs in the time only.
   fileprivate func same(_ id: TaskID) -> TaskID { rows.keys.first { $0.low == id.low } ?? id }
 }
 
-extension Input {
-  fileprivate func about(_ id: TaskID) -> Input {
+extension SessionInput {
+  fileprivate func about(_ id: TaskID) -> SessionInput {
     switch self {
     case .resume: .resume(id)
     case .suspend: .suspend(id)

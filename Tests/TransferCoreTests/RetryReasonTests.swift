@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Why another attempt follows, and what a task says of it from the failure to the next begin.
+/// The reason for a retry, and the members that a task has from the failure to the next start.
 @Suite struct RetryReasonTests {
   private static func outcome(_ error: TransferError?, _ status: Int?) -> TransferOutcome {
     TransferOutcome(
@@ -16,39 +16,39 @@ import TransferModel
       }, progress: TaskProgress(), transactions: [], endedAt: Timestamp(seconds: 1))
   }
 
-  @Test(arguments: [429, 503]) func statusIsTheReasonOfARetryWithoutError(_ status: Int) {
+  @Test(arguments: [429, 503]) func `status is the reason of a retry without error`(_ status: Int) {
     let reason = Self.outcome(nil, status).retryReason
     #expect(reason.reason == .url(.badServerResponse) && reason.status == status)
-    #expect(reason.message == "the origin answered with status \(status)")
+    #expect(reason.message == "the origin responded with status \(status)")
     #expect(reason.failingURL == "http://a.test/?q")
   }
 
-  @Test func errorIsTheReasonWhateverTheStatus() {
+  @Test func `error is the reason of a retry with any status`() {
     let error = TransferError(.networkConnectionLost, "gone", underlying: .init(library: "libcurl", code: 56))
     #expect(Self.outcome(error, 200).retryReason == error)
     #expect(Self.outcome(error, nil).retryReason == error)
   }
 
-  /// Each way out of the wait, and the wait that the task's row has afterwards.
-  @Test func waitLastsUntilTheNextAttemptBegins() throws {
+  /// Each way out of the wait, and the wait in the task's row afterwards.
+  @Test func `wait lasts until the next attempt begins`() throws {
     let wait = RetryWait(
       lastError: Self.outcome(nil, 503).retryReason, nextAttemptAt: Timestamp(seconds: 1_700_000_900))
-    let ways: [(inout Stage, TaskID) -> Void] = [
-      { $0.fact(.began($1, at: $0.now.wall)) }, { $0.give(.fact(.wasTakenOver($1, at: $0.now.wall))) },
+    let ways: [(inout SessionMachineHarness, TaskID) -> Void] = [
+      { $0.fact(.began($1, at: $0.now.wall)) }, { $0.give(.fact(.attemptReplaced($1, at: $0.now.wall))) },
       { $0.fact(.waitsForConnectivity($1, at: $0.now.wall)) },
     ]
     for way in ways {
-      var stage = Stage(.background)
+      var stage = SessionMachineHarness(.background)
       let id = stage.create(.download)
       stage.fact(.began(id, at: stage.now.wall))
-      stage.give(.fact(.retries(id, count: 1, at: stage.now.wall, wait: wait)))
+      stage.give(.fact(.willRetry(id, count: 1, at: stage.now.wall, wait: wait)))
       #expect(stage.rows[id]?.retryWait == wait && stage.rows[id]?.shownRetryWait == wait)
       guard case .stateChanged(.running, let phase, let told)? = stage.events.last?.payload else {
-        Issue.record("no event tells the phase")
+        Issue.record("the last event is not a state change")
         continue
       }
       #expect(phase == .waitingToRetry && told == wait)
-      // A suspended task keeps what it waits for, and shows it when it is resumed.
+      // A suspended task keeps its wait, and shows it again after it is resumed.
       stage.give(.suspend(id))
       #expect(stage.rows[id]?.retryWait == wait && stage.rows[id]?.shownRetryWait == nil)
       stage.give(.resume(id))

@@ -4,10 +4,10 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Verbs, facts and clocks in any order: what must hold, holds after each.
+/// Commands, facts and timers in random order, with checks of the invariants after each.
 @Suite struct SessionWalkTests {
   @Test(arguments: [SessionType.default, .ephemeral, .background], 0..<20)
-  func anyOrder(_ type: SessionType, _ seed: Int) throws {
+  func `every task of a session ends once in any order of inputs`(_ type: SessionType, _ seed: Int) throws {
     var random = RandomSource(seed: UInt64(seed))
     var walk = Walk(type, &random)
     for _ in 0..<400 { walk.step(&random) }
@@ -17,9 +17,9 @@ import TransferModel
   }
 
   private struct Walk {
-    var stage: Stage
+    var stage: SessionMachineHarness
     var tasks: [TaskID] = []
-    /// Ends whose commits do not hold yet.
+    /// Ends that are not committed yet.
     var pending: [TaskID] = []
     var question = 0
 
@@ -29,7 +29,7 @@ import TransferModel
       delegate.asksForDelayedRequests = Bool.random(using: &random)
       delegate.webhook = Bool.random(using: &random) ? Webhook(url: "http://c.test", secret: nil) : nil
       delegate.events = [.taskDidComplete]
-      stage = Stage(type, delegate: delegate)
+      stage = SessionMachineHarness(type, delegate: delegate)
     }
 
     mutating func step(_ random: inout RandomSource) {
@@ -55,7 +55,7 @@ import TransferModel
       case 8: fact(id) { .response($0.id, .ok, BodyReference(nil), at: time) }
       case 9:
         guard let decision = stage.machine.task(id)?.question?.decision else { return }
-        stage.give(.expired(id, decision))
+        stage.give(.decisionExpired(id, decision))
       case 10:
         guard let open = stage.machine.task(id)?.question else { return }
         let answer: DecisionAnswer =
@@ -69,12 +69,12 @@ import TransferModel
         if isCarried(id) {
           stage.give(
             .fact(
-              .retries(
+              .willRetry(
                 id, count: 1, at: time,
                 wait: RetryWait(lastError: TransferError(.timedOut, ""), nextAttemptAt: time))))
         }
       case 13 where stage.isCarriedElsewhere:
-        if isCarried(id) { stage.give(.fact(.wasTakenOver(id, at: time))) }
+        if isCarried(id) { stage.give(.fact(.attemptReplaced(id, at: time))) }
       case 14:
         guard let message = stage.messages.randomElement(using: &random) else { return }
         stage.give(.settled([message.id]))
@@ -89,16 +89,16 @@ import TransferModel
 
     private func isCarried(_ id: TaskID) -> Bool {
       guard let machine = stage.machine.task(id) else { return false }
-      return machine.place.isSubmitted
+      return machine.executionState.isSubmitted
     }
 
-    /// An engine tells of tasks that it has, and of no others.
+    /// Passes a fact of the engine, which reports only tasks that it has.
     private mutating func fact(_ id: TaskID, _ make: (TransferTask) -> TransferFact) {
       guard isCarried(id), let task = stage.machine.task(id)?.task else { return }
       give(.fact(make(task)))
     }
 
-    private mutating func give(_ input: Input) {
+    private mutating func give(_ input: SessionInput) {
       let before = stage.ends
       stage.give(input, holds: false)
       pending += stage.ends.keys.filter { before[$0] == nil }
@@ -106,7 +106,7 @@ import TransferModel
 
     private mutating func hold() {
       guard !pending.isEmpty else { return }
-      stage.give(.endHolds(pending.sorted()))
+      stage.give(.endsCommitted(pending.sorted()))
       pending = []
     }
 

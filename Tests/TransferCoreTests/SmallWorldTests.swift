@@ -4,31 +4,31 @@ import Testing
 
 @testable import TransferCore
 
-/// One task, and all orders in which things can happen to it: not a sample.
+/// Explores all states of one task exhaustively, without sampling.
 @Suite(.endsInTime) struct SmallWorldTests {
-  @Test(arguments: [(true, false), (false, true)]) func everyOrderHolds(
+  @Test(arguments: [(true, false), (false, true)]) func `every order of moves keeps the invariants`(
     _ isDelayed: Bool, _ leaves: Bool
   ) throws {
     let count = try Self.explore(isDelayed: isDelayed, leaves: leaves)
     #expect(count > 10_000)
   }
 
-  /// What finds nothing has to prove that it could.
+  /// A check that finds no error must prove that it could.
   @Test(arguments: [
-    Flaw.answersTwice, .asksTheCancelled, .becomesInvalidTooEarly, .countsNothingDown, .endsTwice,
+    InjectedFault.answersTwice, .asksTheCancelled, .becomesInvalidTooEarly, .countsNothingDown, .endsTwice,
     .handsNothingOver,
     .ignoresTheExpiry, .withdrawsNothing,
   ])
-  func aFlawIsFound(_ flaw: Flaw) {
-    #expect(throws: SmallWorld.Violation.self) {
+  func `injected fault is found`(_ flaw: InjectedFault) {
+    #expect(throws: TaskStateSpace.Violation.self) {
       try flaw.whilePresent { _ = try Self.explore(isDelayed: true) }
     }
   }
 
-  /// - Returns: how many worlds there are.
+  /// - Returns: the number of states.
   private static func explore(isDelayed: Bool, leaves: Bool = false) throws -> Int {
-    let first = try SmallWorld(isDelayed: isDelayed, leaves: leaves)
-    var seen: Set<SmallWorld.Key> = [first.key]
+    let first = try TaskStateSpace(isDelayed: isDelayed, leaves: leaves)
+    var seen: Set<TaskStateSpace.Key> = [first.key]
     var next = [first]
     while let world = next.popLast() {
       try world.checkThatItEnds()

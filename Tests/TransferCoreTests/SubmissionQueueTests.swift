@@ -9,13 +9,13 @@ import TransferModel
 @Suite struct SubmissionQueueTests {
   private static let capacity = 100_000
 
-  private static func stage(_ type: SessionType = .default) -> Stage {
-    Stage(type, submittedBytes: capacity)
+  private static func stage(_ type: SessionType = .default) -> SessionMachineHarness {
+    SessionMachineHarness(type, submittedBytes: capacity)
   }
 
-  /// Creates tasks that run.
+  /// Creates running tasks.
   private static func create(
-    _ count: Int, of size: Int, in stage: inout Stage, at date: Timestamp? = nil
+    _ count: Int, of size: Int, in stage: inout SessionMachineHarness, at date: Timestamp? = nil
   ) -> [TaskID] {
     (0..<count).map { _ in
       stage.create(.download) { specification in
@@ -25,12 +25,12 @@ import TransferModel
     }
   }
 
-  /// Tasks that were ordered to begin since this was last asked.
-  private static func submitted(_ stage: inout Stage) -> [TaskID] {
+  /// Returns the tasks submitted since the last call.
+  private static func submitted(_ stage: inout SessionMachineHarness) -> [TaskID] {
     stage.takeOrders().compactMap { if case .submit(let task) = $0 { task.id } else { nil } }
   }
 
-  private static func end(_ id: TaskID, _ stage: inout Stage, error: URLErrorCode? = nil) {
+  private static func end(_ id: TaskID, _ stage: inout SessionMachineHarness, error: URLErrorCode? = nil) {
     guard let task = stage.machine.task(id)?.task else {
       Issue.record("the task is not in memory")
       return
@@ -38,8 +38,8 @@ import TransferModel
     stage.fact(.ended(id, .end(of: task, at: stage.now.wall, error: error)))
   }
 
-  /// Lets the tasks begin that were called.
-  private static func answerCalls(_ stage: inout Stage) {
+  /// Starts the tasks that were called.
+  private static func answerCalls(_ stage: inout SessionMachineHarness) {
     for alarm in stage.takeAlarms() {
       guard case .begin(let id, let date) = alarm, date <= stage.now.wall else { continue }
       stage.load(id)
@@ -47,35 +47,38 @@ import TransferModel
     }
   }
 
-  private static func patch(_ id: TaskID, _ stage: inout Stage, _ change: (inout TaskPatch) -> Void) -> Reply
-  {
+  private static func patch(
+    _ id: TaskID, _ stage: inout SessionMachineHarness, _ change: (inout TaskPatch) -> Void
+  ) -> InputResult {
     var patch = TaskPatch()
     change(&patch)
     stage.load(id)
     return stage.give(.change(id, patch))
   }
 
-  @Test func tasksBeyondTheBoundAreEvictedAndBeginInTheirTurn() {
+  @Test func `tasks beyond the bound are evicted and begin in order`() {
     var stage = Self.stage()
     let ids = Self.create(5, of: 40_000, in: &stage)
     #expect(Self.submitted(&stage) == [ids[0], ids[1]])
     stage.evict()
     #expect(ids.map { stage.machine.tasks.isEvicted($0) } == [false, false, true, true, true])
-    #expect(stage.rows[ids[2]]?.place.goesOn == true, "another process submits it if this one dies")
+    #expect(
+      stage.rows[ids[2]]?.executionState.goesOn == true,
+      "the next owner submits the task if this process dies")
     stage.fact(.began(ids[1], at: stage.now.wall))
-    #expect(stage.takeAlarms().isEmpty, "it may wait for its turn again")
+    #expect(stage.takeAlarms().isEmpty, "a started task sets no timer")
     Self.end(ids[1], &stage)
-    #expect(!stage.machine.isQuiet, "a task was called")
+    #expect(!stage.machine.isQuiet, "the evicted task is being read")
     Self.answerCalls(&stage)
     #expect(Self.submitted(&stage) == [ids[2]])
-    #expect(stage.rows[ids[2]]?.place.goesOn == false)
+    #expect(stage.rows[ids[2]]?.executionState.goesOn == false)
     Self.end(ids[0], &stage)
     Self.answerCalls(&stage)
     #expect(Self.submitted(&stage) == [ids[3]])
     #expect(stage.types(of: ids[4]) == [.taskDidCreate, .taskDidChangeState], "the wait causes no event")
   }
 
-  @Test func smallTasksNeverWaitAndOneLargeTaskAlwaysGoes() {
+  @Test func `small tasks never wait, and one large task always begins`() {
     var stage = Self.stage()
     let huge = Self.create(1, of: 200_000, in: &stage)
     let waiting = Self.create(1, of: 5_000, in: &stage)
@@ -86,7 +89,7 @@ import TransferModel
     #expect(Self.submitted(&stage) == waiting)
   }
 
-  @Test func thePriorityDecidesWhoIsNext() {
+  @Test func `priority decides which task is next`() {
     var stage = Self.stage()
     let ids = Self.create(5, of: 60_000, in: &stage)
     for priority in [0.1, 0.9, 0.2, 0.9] { _ = Self.patch(ids[3], &stage) { $0.priority = priority } }
@@ -100,7 +103,7 @@ import TransferModel
     #expect(order == [ids[0], ids[3], ids[1], ids[2], ids[4]])
   }
 
-  @Test func suspendedOrCancelledTaskLeavesTheQueue() {
+  @Test func `suspended or cancelled task leaves the queue`() {
     var stage = Self.stage()
     let ids = Self.create(4, of: 60_000, in: &stage)
     stage.give(.suspend(ids[1]))
@@ -118,7 +121,7 @@ import TransferModel
   }
 
   /// Otherwise, a task that is never resumed would block the others.
-  @Test func aSubmittedTaskGivesItsRoomAwayWhileItIsSuspended() {
+  @Test func `suspended task makes room for others`() {
     var stage = Self.stage()
     let ids = Self.create(40, of: 90_000, in: &stage)
     for id in ids {
@@ -127,7 +130,7 @@ import TransferModel
       stage.give(.suspend(id))
       stage.evict()
     }
-    #expect(Self.submitted(&stage) == Array(ids[..<18]), "paused tasks may have 16 times the bytes")
+    #expect(Self.submitted(&stage) == Array(ids[..<18]), "paused tasks have a limit of 16 times the bytes")
     for id in ids[20...] {
       stage.load(id)
       stage.give(.resume(id))
@@ -141,11 +144,11 @@ import TransferModel
     stage.give(.resume(ids[1]))
     Self.end(ids[20], &stage)
     Self.answerCalls(&stage)
-    #expect(Self.submitted(&stage).isEmpty, "the resumed task has its room again")
+    #expect(Self.submitted(&stage).isEmpty, "the resumed task counts against the limit again")
   }
 
   /// A called task blocks no other task if it gets a later begin date, or if its row is unreadable.
-  @Test func aCalledTaskThatDoesNotBeginLetsTheNextBegin() {
+  @Test func `called task that does not begin lets the next one begin`() {
     var stage = Self.stage()
     let ids = Self.create(4, of: 60_000, in: &stage)
     stage.evict()
@@ -156,7 +159,7 @@ import TransferModel
     _ = Self.patch(ids[1], &stage) { $0.earliestBeginDate = later }
     #expect(
       stage.takeAlarms() == [.begin(ids[1], at: later), .begin(ids[2], at: Timestamp(microseconds: 0))])
-    // Its row is not read.
+    // The row of the called task cannot be read.
     stage.give(.begin(ids[2]))
     let isTriedAgain = stage.takeAlarms().contains { alarm in
       if case .begin(ids[2], let date) = alarm { date > stage.now.wall } else { false }
@@ -167,8 +170,8 @@ import TransferModel
     #expect(Self.submitted(&stage) == [ids[3]])
   }
 
-  /// The worker process waits for dates and further attempts.
-  @Test func backgroundTasksThatWaitInTheWorkerHoldNobodyUp() {
+  /// The worker waits for begin dates and further attempts.
+  @Test func `background tasks that wait in the worker delay no other task`() {
     var stage = Self.stage(.background)
     let date = stage.now.wall.adding(seconds: 1000)
     let later = Self.create(1, of: 60_000, in: &stage, at: date)
@@ -176,7 +179,7 @@ import TransferModel
     #expect(Self.submitted(&stage) == later + [ids[0]])
     stage.give(
       .fact(
-        .retries(
+        .willRetry(
           ids[0], count: 1, at: stage.now.wall,
           wait: RetryWait(lastError: TransferError(.timedOut, ""), nextAttemptAt: stage.now.wall))))
     Self.answerCalls(&stage)
@@ -184,7 +187,7 @@ import TransferModel
     stage.fact(.began(ids[0], at: stage.now.wall))
     Self.end(ids[1], &stage)
     Self.answerCalls(&stage)
-    #expect(Self.submitted(&stage).isEmpty, "the first has its room again")
+    #expect(Self.submitted(&stage).isEmpty, "the first task counts against the limit again")
     Self.end(ids[0], &stage)
     Self.answerCalls(&stage)
     #expect(Self.submitted(&stage) == [ids[2]])
@@ -195,8 +198,8 @@ import TransferModel
     #expect(Self.submitted(&stage).isEmpty)
   }
 
-  /// A client is told that the date of a task has come when there is room for the task.
-  @Test func delayedTaskIsAnnouncedOnlyWhenThereIsRoom() throws {
+  /// A client learns that the date of a task has come when there is room for the task.
+  @Test func `delayed task is announced only when there is room`() throws {
     var stage = Self.stage()
     let first = Self.create(1, of: 60_000, in: &stage)[0]
     let date = stage.now.wall.adding(seconds: 10)
@@ -204,8 +207,8 @@ import TransferModel
     stage.now.wall = date
     stage.give(.begin(second))
     let row = try #require(stage.rows[second])
-    #expect(row.place.goesOn && !stage.types(of: second).contains(.taskWillBeginDelayedRequest))
-    var next = Stage(after: stage, submittedBytes: Self.capacity)
+    #expect(row.executionState.goesOn && !stage.types(of: second).contains(.taskWillBeginDelayedRequest))
+    var next = SessionMachineHarness(after: stage, submittedBytes: Self.capacity)
     next.give(.recovered(row))
     next.give(.recoveredAll)
     #expect(next.types(of: second).last == .taskWillBeginDelayedRequest)
@@ -214,23 +217,24 @@ import TransferModel
     #expect(stage.types(of: second).last == .taskWillBeginDelayedRequest)
   }
 
-  /// A delegate that does not answer blocks no other task. The tasks that it is asked about count as paused.
-  @Test func taskThatWaitsForADecisionGivesItsRoomAway() {
+  /// A delegate that does not answer blocks no other task. The tasks that wait for it count as paused.
+  @Test func `task that waits for a decision makes room for others`() {
     var delegate = SessionDelegate()
     delegate.asksForDelayedRequests = true
-    var stage = Stage(delegate: delegate, submittedBytes: Self.capacity)
+    var stage = SessionMachineHarness(delegate: delegate, submittedBytes: Self.capacity)
     let date = stage.now.wall.adding(seconds: -1)
     let asking = Self.create(20, of: 90_000, in: &stage, at: date)
     for _ in asking { Self.answerCalls(&stage) }
-    #expect(stage.inquiries.count == 18, "paused tasks may have 16 times the bytes")
+    #expect(stage.inquiries.count == 18, "paused tasks have a limit of 16 times the bytes")
     for id in asking { stage.give(.suspend(id)) }
-    #expect(Self.create(1, of: 5_000, in: &stage).allSatisfy { stage.rows[$0]?.place.goesOn == true })
+    #expect(
+      Self.create(1, of: 5_000, in: &stage).allSatisfy { stage.rows[$0]?.executionState.goesOn == true })
     for id in asking { stage.give(.cancel(id, keepsPartial: false)) }
     Self.answerCalls(&stage)
     #expect(Self.submitted(&stage).count == 1)
   }
 
-  @Test func cancellingASessionBeginsNoTask() {
+  @Test func `cancelling a session begins no task`() {
     var stage = Self.stage()
     let ids = Self.create(4, of: 60_000, in: &stage)
     _ = stage.takeOrders()
@@ -240,17 +244,17 @@ import TransferModel
     Self.end(ids[0], &stage, error: .cancelled)
     Self.answerCalls(&stage)
     #expect(
-      Self.submitted(&stage).isEmpty && stage.ends[ids[1]] == 1, "it is cancelled in place of beginning")
+      Self.submitted(&stage).isEmpty && stage.ends[ids[1]] == 1, "the task is cancelled instead of submitted")
   }
 
-  /// A description that grows may not exceed the bound either.
-  @Test func aLongerDescriptionNeedsRoom() {
+  /// A longer description must not exceed the bound either.
+  @Test func `longer description needs room`() {
     var stage = Self.stage()
     let ids = Self.create(3, of: 3_000, in: &stage)
     let long = String(repeating: "d", count: 60_000)
     _ = Self.patch(ids[0], &stage) { $0.description = long }
     guard case .refused(.noRoom) = Self.patch(ids[1], &stage, { $0.description = long }) else {
-      Issue.record("there is room")
+      Issue.record("the change was not refused for lack of room")
       return
     }
     let large = Self.create(1, of: 60_000, in: &stage)
@@ -260,19 +264,19 @@ import TransferModel
     #expect(Self.submitted(&stage) == large)
   }
 
-  @Test func theNextProcessGoesOnWithTheTasksThatWait() {
+  @Test func `next service submits the waiting tasks`() {
     var stage = Self.stage()
     let ids = Self.create(4, of: 60_000, in: &stage)
     stage.evict()
-    var next = Stage(after: stage, submittedBytes: Self.capacity)
+    var next = SessionMachineHarness(after: stage, submittedBytes: Self.capacity)
     for id in ids { if let row = stage.rows[id] { next.give(.recovered(row)) } }
     next.give(.recoveredAll)
-    #expect(next.ends == [ids[0]: 1], "its request may have been sent")
+    #expect(next.ends == [ids[0]: 1], "a task whose request may have been sent fails")
     #expect(Self.submitted(&next) == [ids[1]])
   }
 
-  /// At every step at most the bound is submitted, and at the end every task was.
-  @Test(arguments: 1...100) func randomWalk(_ seed: UInt64) {
+  /// At every step the submitted tasks stay within the bound, and at the end every task was submitted.
+  @Test(arguments: 1...100) func `random tasks stay within the bound and are all submitted`(_ seed: UInt64) {
     var (random, stage) = (RandomSource(seed: seed), Self.stage())
     var (live, submitted, suspended): ([TaskID], Set<TaskID>, Set<TaskID>) = ([], [], [])
     func step() {

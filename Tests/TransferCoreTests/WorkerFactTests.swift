@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Which facts of the engine the worker passes on to the service.
+/// The facts of the engine that the worker passes on to the service.
 @Suite struct WorkerFactTests {
   private static let time = Timestamp(seconds: 1_700_000_000)
   private static let task = TaskID(high: 1, low: 2)
@@ -11,11 +11,11 @@ import TransferModel
 
   private static func passedOn(_ fact: TransferFact, isServiceThere: Bool = true) -> Int {
     var worker = WorkerMachine(discretion: DiscretionaryPolicy())
-    var turn = WorkerTurn(random: RandomSource(seed: 1))
-    var now = Now(wall: time, uptime: .now)
-    now.isServiceThere = isServiceThere
-    worker.handle(.fact(fact), at: now, into: &turn)
-    return turn.facts.count
+    var effects = WorkerEffects(random: RandomSource(seed: 1))
+    var now = InputContext(wall: time, uptime: .now)
+    now.isServiceReachable = isServiceThere
+    worker.handle(.fact(fact), at: now, into: &effects)
+    return effects.facts.count
   }
 
   private static let point = ResumePoint(
@@ -23,20 +23,20 @@ import TransferModel
 
   @Test(
     arguments: [
-      .keeps(task, point), .accepted(task, .ok), .willCache(task, .ok, size: 1, at: time),
+      .keptPartial(task, point), .accepted(task, .ok), .willCache(task, .ok, size: 1, at: time),
       .asked(task, 1, .redirect(.ok, proposed: request), at: time), .asked(task, 2, .bodyStream, at: time),
     ] as [TransferFact])
-  func factsThatConcernOnlyTheWorkerStayThere(_ fact: TransferFact) {
+  func `facts for the worker alone are not passed on`(_ fact: TransferFact) {
     #expect(Self.passedOn(fact) == 0)
   }
 
-  @Test func progressIsPassedOnOnlyToARunningService() {
+  @Test func `progress is passed on only to a reachable service`() {
     let progress = TransferFact.progress(Self.task, TaskProgress(), at: Self.time)
     #expect(Self.passedOn(progress) == 1)
     #expect(Self.passedOn(progress, isServiceThere: false) == 0)
   }
 
-  @Test func aRedirectIsPassedOn() {
+  @Test func `redirect is passed on`() {
     #expect(Self.passedOn(.redirected(Self.task, .ok, to: Self.request, at: Self.time)) == 1)
   }
 }

@@ -13,13 +13,13 @@ import TransferModel
     FailureMapping.error(cause, url: "http://a/")
   }
 
-  /// The alert was not read by who failed to write, but when the connection was closed.
+  /// libcurl read the alert only when it closed the connection, because a write had failed before.
   @Test(
     arguments: [
       (116, .clientCertificateRequired), (42, .clientCertificateRejected), (48, .clientCertificateRejected),
       (0, .networkConnectionLost), (40, .networkConnectionLost),
     ] as [(Int, URLErrorCode)])
-  func alertsSpeakForConnectionsThatAreLost(_ alert: Int, _ code: URLErrorCode) {
+  func `alert explains a lost connection`(_ alert: Int, _ code: URLErrorCode) {
     for result in [CurlResult.sendError, .recvError] {
       var cause = FailureMapping.Cause(result: result, message: "Broken pipe", alert: alert)
       #expect(FailureMapping.error(cause, url: "https://a/").reason == .url(code))
@@ -28,12 +28,12 @@ import TransferModel
     }
   }
 
-  /// What was asked for, and not said to be enough, is what the connection was lost for.
+  /// A certificate request that was not satisfied explains the loss of the connection.
   @Test(arguments: [
     (CertificateRequest.unmet, URLErrorCode.clientCertificateRequired),
     (.answered, .clientCertificateRejected),
   ])
-  func certificateRequestExplainsALostConnection(_ request: CertificateRequest, _ code: URLErrorCode) {
+  func `certificate request explains a loss`(_ request: CertificateRequest, _ code: URLErrorCode) {
     for result in [CurlResult.sslConnectError, .gotNothing, .recvError, .sendError, .partialFile] {
       for alert in [0, 40, 42, 116] {
         let cause = FailureMapping.Cause(result: result, alert: alert, certificateRequest: request)
@@ -48,7 +48,7 @@ import TransferModel
     }
   }
 
-  /// libcurl's numbers as curl.h has them.
+  /// The result codes of curl.h.
   @Test(
     arguments: [
       (1, .cannotParseResponse), (3, .badURL), (5, .cannotFindHost), (6, .cannotFindHost),
@@ -61,7 +61,7 @@ import TransferModel
       (58, .clientCertificateRejected), (59, .secureConnectionFailed), (60, .serverCertificateUntrusted),
       (61, .cannotDecodeRawData), (92, .networkConnectionLost), (999, .unknown),
     ] as [(Int, URLErrorCode)])
-  func codes(_ code: Int, _ expected: URLErrorCode) {
+  func `each libcurl code becomes a URLError code`(_ code: Int, _ expected: URLErrorCode) {
     let error = map(code)
     #expect(error.reason == .url(expected))
     #expect(error.failingURL == "http://a/")
@@ -79,7 +79,7 @@ import TransferModel
       (21, .serverCertificateHasUnknownRoot), (23, .serverCertificateUntrusted),
       (62, .serverCertificateUntrusted),
     ] as [(Int, URLErrorCode)])
-  func certificates(_ verifyResult: Int, _ expected: URLErrorCode) {
+  func `each verification error becomes a code`(_ verifyResult: Int, _ expected: URLErrorCode) {
     #expect(map(60, verifyResult: verifyResult).reason == .url(expected))
     #expect(map(35, verifyResult: verifyResult).reason == .url(.secureConnectionFailed))
   }
@@ -100,25 +100,25 @@ import TransferModel
       (56, "Illegal or missing hexadecimal sequence in chunked-encoding", .cannotParseResponse),
       (56, "Connection reset by peer", .networkConnectionLost),
     ] as [(Int, String, URLErrorCode)])
-  func libcurlsWordsTellMore(_ code: Int, _ message: String, _ expected: URLErrorCode) {
+  func `alert in the message sets the code`(_ code: Int, _ message: String, _ expected: URLErrorCode) {
     #expect(map(.init(result: CurlResult(code: code), message: message)).reason == .url(expected))
   }
 
   @Test(
     arguments: [(111, .cannotConnectToHost), (101, .notConnectedToInternet), (100, .notConnectedToInternet)]
       as [(Int, URLErrorCode)])
-  func theReasonOfARefusedConnection(_ errno: Int, _ expected: URLErrorCode) {
+  func `errno explains a refused connection`(_ errno: Int, _ expected: URLErrorCode) {
     #expect(map(.init(result: .couldntConnect, errno: errno)).reason == .url(expected))
   }
 
-  @Test func aBodyThatNeverBegan() {
+  @Test func `announced body without bytes has its own code`() {
     let before = FailureMapping.Cause(result: .partialFile, receivedHead: true)
     #expect(map(before).reason == .url(.zeroByteResource))
     let within = FailureMapping.Cause(result: .partialFile, receivedHead: true, receivedBytes: 1)
     #expect(map(within).reason == .url(.networkConnectionLost))
   }
 
-  @Test func aLostConnectionTellsWhen() {
+  @Test func `message says whether a response was received`() {
     #expect(map(56, receivedHead: true).message != map(56).message)
   }
 }

@@ -10,13 +10,13 @@ import TransferModel
 
 @testable import TransferEngine
 
-/// Transfers with a blob store that completes calls later, from threads of its own.
+/// Transfers with a blob store that completes calls later, on threads of its own.
 @Suite(.blocking, .endsInTime) struct SlowTransferTests {
   private static let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 / 17) }
   private static let kept = 1_500_000
 
   private let memory = MemoryBlobs()
-  /// Sends the whole body, or the range from an offset on.
+  /// Sends the whole body, or the range from an offset.
   private let origin = TestOrigin { request, socket in
     let start = request["Range"].flatMap { Int($0.dropFirst("bytes=".count).dropLast()) } ?? 0
     let rest = bytes[start...]
@@ -28,13 +28,13 @@ import TransferModel
     return true
   }
 
-  private func end(of job: TransferJob, _ receive: @escaping @Sendable (SlowBlobs.Waiting) -> Void)
+  private func end(of job: TransferJob, _ receive: @escaping @Sendable (SlowBlobs.PendingCall) -> Void)
     async throws
     -> TransferOutcome
   {
     let settings = EngineSettings(
       egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]),
-      blobs: SlowBlobs(memory, receive), pool: WorkerPool(name: "test-write", threads: 2))
+      blobs: SlowBlobs(memory, receive), pool: ThreadPool(name: "test-write", threads: 2))
     let (ends, told) = AsyncStream.makeStream(of: TransferOutcome.self)
     let engine = try TransferEngine(workers: 1, settings: settings) { facts in
       for case .ended(_, let outcome) in facts { told.yield(outcome) }
@@ -53,7 +53,7 @@ import TransferModel
   }
 
   @Test(arguments: [TaskKind.data, .download]) func largeBodyIsStored(_ kind: TaskKind) async throws {
-    let network = WorkerPool(name: "test-network", threads: 3)
+    let network = ThreadPool(name: "test-network", threads: 3)
     let job = job(kind)
     let outcome = try await end(of: job) { waiting in network.submit { waiting.answer() } }
     #expect(outcome.error == nil && outcome.size == Int64(Self.bytes.count))
@@ -62,7 +62,7 @@ import TransferModel
     #expect(memory.list(.tasks) == [key])
   }
 
-  /// A download that is to resume from another one's bytes.
+  /// Returns a download that continues another one's bytes, and the point of these bytes.
   private func resumed() throws -> (TransferJob, DownloadPoint) {
     var job = job(.download)
     let point = DownloadPoint(
@@ -74,8 +74,8 @@ import TransferModel
     return (job, point)
   }
 
-  /// A store that fails for a while must not cost the bytes that are there.
-  @Test func failedTakeFailsTheTransferAndKeepsItsResumePoint() async throws {
+  /// A temporary failure of the store must not lose the stored bytes.
+  @Test func `failed claim ends the transfer and keeps its resume point`() async throws {
     let (job, point) = try resumed()
     let outcome = try await end(of: job) { waiting in
       if waiting.call == .take { waiting.fail(BlobError(.refused, "no network")) } else { waiting.answer() }
@@ -84,7 +84,7 @@ import TransferModel
     #expect(memory.list(.tasks) == [point.key] && origin.requests.isEmpty)
   }
 
-  @Test func downloadWhoseBytesAreGoneStartsFromItsBeginning() async throws {
+  @Test func `download without its kept bytes starts from the beginning`() async throws {
     let (job, point) = try resumed()
     memory.delete(point.key)
     let outcome = try await end(of: job) { $0.answer() }
@@ -92,8 +92,8 @@ import TransferModel
     #expect(origin.requests.map { $0["Range"] } == [nil])
   }
 
-  @Test func downloadResumesFromKeptBytes() async throws {
-    let network = WorkerPool(name: "test-network", threads: 3)
+  @Test func `download continues from kept bytes`() async throws {
+    let network = ThreadPool(name: "test-network", threads: 3)
     let (job, _) = try resumed()
     let outcome = try await end(of: job) { waiting in network.submit { waiting.answer() } }
     #expect(outcome.error == nil && outcome.size == Int64(Self.bytes.count))
@@ -102,8 +102,8 @@ import TransferModel
     #expect(memory.list(.tasks) == [key] && origin.requests.last?["Range"] == "bytes=\(Self.kept)-")
   }
 
-  @Test func failedWriteFailsTheTransfer() async throws {
-    let network = WorkerPool(name: "test-network", threads: 3)
+  @Test func `failed write ends the transfer`() async throws {
+    let network = ThreadPool(name: "test-network", threads: 3)
     let outcome = try await end(of: job(.download)) { waiting in
       network.submit {
         if waiting.call == .write {

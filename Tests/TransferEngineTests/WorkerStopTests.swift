@@ -21,16 +21,17 @@ import TransferModel
     let files = MemoryFiles(capacity: 1 << 20)
     return EngineSettings(
       egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]),
-      blobs: SessionBlobs(files, of: .shared), pool: WorkerPool(name: "test-write", threads: 1))
+      blobs: SessionBlobs(files, of: .shared), pool: ThreadPool(name: "test-write", threads: 1))
   }
 
-  /// A task whose turn comes in the tick in which the worker stops is not begun, and nothing is left of the worker.
-  @Test func stoppedWorkerBeginsNothingAndIsReleased() async throws {
+  /// A task that receives its slot in the tick in which the loop stops does not begin, and the loop is released.
+  @Test func `stopped transfer loop begins no task and is released`() async throws {
     let hasBegun = Atomic(false)
     let loop = EventLoop(name: "test-xfer")
     weak var context: TransferContext?
     do {
-      let worker = TransferWorker(loop: loop, settings: try Self.settings(), roots: TLSRoots()) { facts in
+      let worker = TransferLoop(loop: loop, settings: try Self.settings(), roots: CertificateAuthoritySet()) {
+        facts in
         for case .began in facts { hasBegun.store(true, ordering: .relaxed) }
       }
       worker.attach()

@@ -12,7 +12,7 @@ import Testing
     { HTTPHeaders((0..<$0).map { .init(name: "X-\($0 / 2)", value: "v") }) },
   ]
 
-  @Test(arguments: headers.indices) func headerFields(_ index: Int) {
+  @Test(arguments: headers.indices) func `time for header fields is linear`(_ index: Int) {
     let make = Self.headers[index]
     let ratio = Scaling.ratio(of: make) { headers in
       let json = headers.json
@@ -25,7 +25,7 @@ import Testing
     #expect(ratio < Scaling.limit)
   }
 
-  @Test func headerFieldsOfClients() throws {
+  @Test func `time for header fields of clients is linear`() throws {
     let ratio = try Scaling.ratio(of: Self.headers[0]) { headers in
       _ = HTTPHeaders(validating: try JSONParser.parse(headers.json), at: "/h", Violations())
     }
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: ["a.test:#", "*:#", "10.0.0.1:#", "h#.test", "10.#.0.0/16"])
-  func proxyExceptions(_ text: String) {
+  func `time for proxy exceptions is linear`(_ text: String) {
     let ratio = Scaling.ratio(of: { count in
       (1...count).map { text.replacing("#", with: "\($0)") }
     }) { texts in
@@ -42,7 +42,7 @@ import Testing
     #expect(ratio < Scaling.limit)
   }
 
-  @Test func responses() {
+  @Test func `time for responses is linear`() {
     let ratio = Scaling.ratio(of: { (count: Int) -> TransferResponse in
       var headers = Self.headers[0](count)
       headers.append(
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: ["a", "%41", "é", "\u{1F1E9}\u{1F1EA}", "e\u{301}\u{301}", "/a", "../"])
-  func names(_ piece: String) {
+  func `time for file names is linear`(_ piece: String) {
     let ratio = Scaling.ratio(of: { String(repeating: piece, count: $0) }) { text in
       _ = PercentEncoding.encode(text)
       _ = PercentEncoding.decode(text)
@@ -73,7 +73,7 @@ import Testing
     #expect(ratio < Scaling.limit)
   }
 
-  @Test func base64() {
+  @Test func `time for base64 is linear`() {
     let ratio = Scaling.ratio(of: { [UInt8](repeating: 0xFB, count: $0) }) { bytes in
       let text = Base64.encode(bytes)
       _ = Base64.decode(text)
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: ["id: 7\nevent: task.didCreate\ndata: {}\n\n", "x", "\n", "id: 7\n"])
-  func serverSentEvents(_ piece: String) {
+  func `time for stored events is linear`(_ piece: String) {
     let ratio = Scaling.ratio(of: { Array(String(repeating: piece, count: $0).utf8) }) { stream in
       _ = ServerSentEvents.split(stream)
       _ = ServerSentEvents.filter(stream, after: 3, types: [.taskDidCreate])
@@ -93,7 +93,7 @@ import Testing
     #expect(ratio < Scaling.limit)
   }
 
-  @Test func sessionsThatAreCompared() {
+  @Test func `time for comparing sessions is linear`() {
     let ratio = Scaling.ratio(of: { (count: Int) -> TransferSession in
       var configuration = SessionConfiguration()
       configuration.httpAdditionalHeaders = Self.headers[0](count)

@@ -12,11 +12,11 @@ import TransferModel
 
 @testable import TransferService
 
-/// The worker between a real store and a real engine, told what to do by rows.
+/// A worker with a real ledger and a real engine, controlled by command rows.
 @Suite(.blocking, .endsInTime) struct BackgroundWorkerTests {
   private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
-  /// Answers each request with the next of these, and with the last from there on.
+  /// Sends these replies in turn, and the last one from then on.
   private static func origin(_ replies: [UInt8]?...) -> TestOrigin {
     let number = Mutex(0)
     return TestOrigin { _, socket in
@@ -24,14 +24,14 @@ import TransferModel
         defer { number += 1 }
         return number
       }
-      // Nothing: the connection breaks off.
+      // `nil` closes the connection without a reply.
       guard let reply = replies[min(index, replies.count - 1)] else { return false }
       try socket.write(reply)
       return true
     }
   }
 
-  @Test func aTaskIsCarriedOutAndLeavesNothing() async throws {
+  @Test func `finished task leaves its outcome and no work or commands`() async throws {
     let origin = Self.origin(TestOrigin.reply("200 OK", Self.bytes))
     let bench = try WorkerBench()
     let process = try await bench.started()
@@ -46,7 +46,7 @@ import TransferModel
     let stamp = BlobStamp(epoch: 1, attempt: 1)
     #expect(outcomes.map(\.blob) == [stamp, stamp])
     #expect(try bench.body(of: large, outcomes[0]) == Self.bytes)
-    // A download's answer comes with its end.
+    // The report of a download's end includes its response.
     #expect(try await bench.news().names(of: large.id) == ["began", "ended"])
     #expect(try await bench.news().names(of: small.id) == ["began", "response", "ended"])
     #expect(try await bench.work().isEmpty)
@@ -55,7 +55,7 @@ import TransferModel
     await process.stop()
   }
 
-  @Test func aTaskThatIsSubmittedTwiceIsCarriedOutOnce() async throws {
+  @Test func `task that is submitted twice runs once`() async throws {
     let origin = Self.origin(TestOrigin.reply("200 OK"))
     let bench = try WorkerBench()
     let process = try await bench.started()
@@ -70,9 +70,9 @@ import TransferModel
     await process.stop()
   }
 
-  // MARK: Another attempt
+  // MARK: Retries
 
-  @Test func whatFailsIsTriedAgain() async throws {
+  @Test func `failed attempts are retried`() async throws {
     let origin = Self.origin(nil, nil, TestOrigin.reply("200 OK", [1]))
     let bench = try WorkerBench()
     let (process, _, task) = try await bench.submitted(origin.url)
@@ -81,14 +81,14 @@ import TransferModel
     let news = try await bench.news()
     #expect(
       news.names(of: task.id) == ["began", "retries", "began", "retries", "began", "ended"])
-    let counts = news.compactMap { if case .fact(.retries(_, let count, _, _)) = $0 { count } else { nil } }
+    let counts = news.compactMap { if case .fact(.willRetry(_, let count, _, _)) = $0 { count } else { nil } }
     #expect(counts == [1, 2])
     await process.stop()
   }
 
-  /// What another attempt follows is no answer; what none follows is.
+  /// The response of a retried attempt is not reported; the response of the last attempt is.
   @Test(arguments: [(nil, 200), (2, 200), (1, 503)] as [(Int?, Int)])
-  func aBusyOriginsAnswerIsShownWhereItIsTheLast(_ attempts: Int?, _ status: Int) async throws {
+  func `only the last response of a busy origin is reported`(_ attempts: Int?, _ status: Int) async throws {
     let origin = Self.origin(
       TestOrigin.reply("503 Service Unavailable", [1, 2, 3]), TestOrigin.reply("200 OK"))
     let bench = try WorkerBench()
@@ -104,7 +104,7 @@ import TransferModel
     await process.stop()
   }
 
-  @Test func afterTheDeadlineThereIsNoOtherAttempt() async throws {
+  @Test func `expired deadline ends the task without a retry`() async throws {
     let bench = try WorkerBench()
     let origin = TestOrigin { _, _ in
       bench.advance(3600)
@@ -120,8 +120,7 @@ import TransferModel
     await process.stop()
   }
 
-  /// Where no other attempt fits, the task ends when its time is over, and not before.
-  @Test func theDeadlineIsWaitedFor() async throws {
+  @Test func `task that cannot be retried in time ends at its deadline`() async throws {
     let origin = Self.origin(nil)
     let bench = try WorkerBench()
     let process = try await bench.started()
@@ -139,8 +138,8 @@ import TransferModel
     await process.stop()
   }
 
-  /// A worker that takes such a task over ends it, and sends nothing.
-  @Test func theDeadlineHoldsForWhoTakesOver() async throws {
+  /// The worker that takes over ends the task and sends nothing.
+  @Test func `deadline applies after a takeover`() async throws {
     let origin = Self.origin(nil)
     let bench = try WorkerBench()
     let process = try await bench.started()
@@ -159,20 +158,19 @@ import TransferModel
     await next.stop()
   }
 
-  /// A suspended task has no timeouts.
-  @Test func suspensionCountsForNothing() {
+  @Test func `suspension extends the deadline`() {
     var state = WorkState()
     let start = WorkerBench.start
     (state.startedAt, state.isSuspended, state.suspendedAt) = (start, true, start.adding(seconds: 10))
     state.resume(at: start.adding(seconds: 110))
     #expect(state.startedAt == start.adding(seconds: 100) && !state.isSuspended && state.suspendedAt == nil)
-    // A clock that was set back takes nothing away.
+    // A clock that was set back does not shorten the deadline.
     (state.isSuspended, state.suspendedAt) = (true, start.adding(seconds: 200))
     state.resume(at: start)
     #expect(state.startedAt == start.adding(seconds: 100))
   }
 
-  @Test func whatStaysWrongIsNotTriedAgain() async throws {
+  @Test func `permanent error is not retried`() async throws {
     let bench = try WorkerBench()
     let (process, _, task) = try await bench.submitted("http://10.0.0.1/")
     #expect(try await bench.outcomes(task)[0].error?.reason == .ferry(.destinationNotPermitted))
@@ -180,8 +178,8 @@ import TransferModel
     await process.stop()
   }
 
-  /// The time of the next attempt is kept: another process waits for what is left of it.
-  @Test func aWaitIsInTheRow() async throws {
+  /// The time of the next attempt is stored, so another worker waits only for the rest.
+  @Test func `retry time is stored in the work row`() async throws {
     let origin = Self.origin(nil)
     let bench = try WorkerBench()
     let process = try await bench.started()
@@ -195,18 +193,18 @@ import TransferModel
     #expect((500...1000).contains(delay))
     #expect(state.retryAt == bench.now.adding(seconds: delay))
     await process.stop()
-    // The time has come meanwhile.
+    // The retry time has passed meanwhile.
     bench.advance(1000)
     let next = try await bench.started()
     _ = try await bench.news { news in
-      news.contains { if case .fact(.retries(task.id, 2, _, _)) = $0 { true } else { false } }
+      news.contains { if case .fact(.willRetry(task.id, 2, _, _)) = $0 { true } else { false } }
     }
     await next.stop()
   }
 
   // MARK: Commands
 
-  @Test func aBeginDateIsWaitedFor() async throws {
+  @Test func `task starts at its begin date`() async throws {
     let origin = Self.origin(TestOrigin.reply("200 OK"))
     let bench = try WorkerBench()
     let process = try await bench.started()
@@ -223,7 +221,7 @@ import TransferModel
     await process.stop()
   }
 
-  @Test func aBeginDateThatIsTakenAwayIsNotWaitedFor() async throws {
+  @Test func `task starts when its begin date is removed`() async throws {
     let origin = Self.origin(TestOrigin.reply("200 OK"))
     let bench = try WorkerBench()
     let process = try await bench.started()
@@ -234,7 +232,7 @@ import TransferModel
     await process.stop()
   }
 
-  @Test func aSuspendedTaskDoesNotBegin() async throws {
+  @Test func `suspended task does not start`() async throws {
     let origin = Self.origin(TestOrigin.reply("200 OK"))
     let bench = try WorkerBench()
     let process = try await bench.started()
@@ -250,7 +248,7 @@ import TransferModel
     await process.stop()
   }
 
-  @Test func aTaskThatRunsIsSuspendedAndGoesOn() async throws {
+  @Test func `suspended attempt continues after resume`() async throws {
     let (asked, gate) = (Gate(), Gate())
     let origin = TestOrigin { _, socket in
       asked.open()
@@ -271,7 +269,7 @@ import TransferModel
     await process.stop()
   }
 
-  @Test(arguments: [true, false]) func aTaskThatWaitsIsCancelled(_ keepsPartial: Bool) async throws {
+  @Test(arguments: [true, false]) func `waiting task can be cancelled`(_ keepsPartial: Bool) async throws {
     let bench = try WorkerBench()
     let session = try await bench.session()
     let task = try await bench.task("http://127.0.0.1:1/", in: session)
@@ -285,21 +283,21 @@ import TransferModel
     try await bench.send([.task(task.id, .cancel(keepsPartial: keepsPartial))], of: session, to: process)
     let outcome = try await bench.outcomes(task)[0]
     #expect(outcome.error?.reason == .url(.cancelled))
-    // It is the process's that has found it.
+    // The worker that found the bytes has put them under its own stamp.
     let stamp = BlobStamp(epoch: 1)
     let kept = ResumePoint(
       partial: PartialBody(offset: 3, total: 9, validator: "\"v\""), source: task.id, blob: stamp)
     #expect(outcome.partial == (keepsPartial ? kept : nil))
     #expect(outcome.error?.resumeDataAvailable == keepsPartial)
     #expect(try await bench.work().isEmpty)
-    // Its pool removes the file.
+    // The worker's pool deletes the file.
     let expected = keepsPartial ? [BlobKey(task.id, .partial, stamp)] : []
     for _ in 0..<500 where bench.blobs.list(.tasks) != expected { usleep(10_000) }
     #expect(bench.blobs.list(.tasks) == expected)
     await process.stop()
   }
 
-  @Test func aTaskThatRunsIsCancelled() async throws {
+  @Test func `running task can be cancelled`() async throws {
     let (asked, gate) = (Gate(), Gate())
     let origin = TestOrigin { _, _ in
       asked.open()
@@ -310,15 +308,15 @@ import TransferModel
     let (process, session, task) = try await bench.submitted(origin.url)
     #expect(asked.wait())
     try await bench.send([.task(task.id, .cancel(keepsPartial: false))], of: session, to: process)
-    // It is not tried again, whatever the engine says of it.
+    // The task is not retried, whatever the engine reports.
     #expect(try await bench.outcomes(task)[0].error?.reason == .url(.cancelled))
     #expect(process.worker.isIdle)
     gate.open()
     await process.stop()
   }
 
-  /// What is of a task that is gone keeps nobody else from being served.
-  @Test func commandsThatMeanNothingAreTakenAndPassedOver() async throws {
+  /// Commands for a deleted task must not block commands for others.
+  @Test func `commands for a missing task are consumed without effect`() async throws {
     let origin = Self.origin(TestOrigin.reply("200 OK"))
     let bench = try WorkerBench()
     let process = try await bench.started()
@@ -336,9 +334,9 @@ import TransferModel
 
   // MARK: Discretionary tasks
 
-  @Test func discretionaryTasksWaitForTheirWindow() async throws {
+  @Test func `discretionary task waits for its window`() async throws {
     let origin = Self.origin(TestOrigin.reply("200 OK"))
-    // 2027-01-15T08:00:00Z is when the clock starts.
+    // The clock starts at 2027-01-15T08:00:00Z.
     let bench = try WorkerBench(discretion: DiscretionaryPolicy(windows: [try DailyWindow("22:00-06:00")]))
     let process = try await bench.started()
     let session = try await bench.session { $0.isDiscretionary = true }
@@ -352,7 +350,7 @@ import TransferModel
     await process.stop()
   }
 
-  @Test func discretionaryTasksGiveWayToOthers() async throws {
+  @Test func `discretionary task waits until ordinary tasks have ended`() async throws {
     let (asked, gate) = (Gate(), Gate())
     let origin = TestOrigin { request, socket in
       if request.path == "/slow" {

@@ -29,12 +29,12 @@ import TransferModel
     (task { _ in }, .removed), (task { $0.completedAt = now.adding(seconds: -100) }, .expired),
   ]
 
-  @Test(arguments: tasks.indices) func theCauseIsFound(_ index: Int) {
+  @Test(arguments: tasks.indices) func `absence names its cause`(_ index: Int) {
     let (task, cause) = Self.tasks[index]
     #expect(BodyAbsence(of: task, retention: 100, hasSessionEnded: false, now: Self.now) == cause)
   }
 
-  @Test func anEphemeralSessionTakesItsBodiesAlong() {
+  @Test func `invalid ephemeral session is the cause of an absence`() {
     let task = Self.task { $0.body = Self.body(expiring: 1) }
     #expect(BodyAbsence(of: task, retention: 100, hasSessionEnded: true, now: Self.now) == .sessionEnded)
   }

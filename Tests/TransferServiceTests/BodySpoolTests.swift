@@ -18,7 +18,7 @@ import TransferModel
     let directory = TemporaryDirectory.make("ferry-spool")
     let blobs: any BlobStore
     let memory: MemoryFiles
-    let pool = WorkerPool(name: "test-spool", threads: 1)
+    let pool = ThreadPool(name: "test-spool", threads: 1)
     let spool: BodySpool
 
     init(_ medium: Medium, capacity: Int64 = 1 << 20, isBroken: Bool = false) throws {
@@ -78,7 +78,7 @@ import TransferModel
     _ = try await bench?.spool.next()
     #expect(blobs.list(.files) == [Bench.key.part(.draft)])
     bench = nil
-    // It is removed on the pool's only thread.
+    // The pool's only thread deletes the draft.
     await pool.run {}
     #expect(blobs.list(.files).isEmpty)
   }

@@ -8,12 +8,12 @@ import TransferModel
 @testable import TransferService
 
 @Suite(.blocking) struct BodyStreamTests {
-  private let pool = WorkerPool(name: "test-body", threads: 1)
+  private let pool = ThreadPool(name: "test-body", threads: 1)
   private let disk = Gate()
   private let bytes = [UInt8](repeating: 7, count: 200_000)
 
-  /// A transfer ends while its last bytes are still on their way to the disk: readers get them before its end.
-  @Test func theEndOfAFailedTransferWaitsForItsBytes() async throws {
+  /// The transfer ends while its last bytes are still being written. Readers receive the bytes before the end.
+  @Test func `failed transfer ends its stream after the last byte`() async throws {
     let file = writer(in: TemporaryDirectory.make("ferry-body"))
     let (live, stream, news) = reader(of: file)
     pool.submit { [disk] in disk.wait() }
@@ -21,15 +21,14 @@ import TransferModel
     file.discard(keepsForReaders: true)
     live.end(.failed)
     guard case .wait = stream.read(maximum: 1 << 20) else {
-      Issue.record("the end came before the bytes")
+      Issue.record("the stream ended before its bytes arrived")
       return
     }
     disk.open()
     #expect(await readUp(stream, news) == bytes)
   }
 
-  /// What cannot be written does not keep readers waiting.
-  @Test func bytesThatCannotBeWrittenEndTheStream() async throws {
+  @Test func `unwritable bytes end the stream`() async throws {
     let file = writer(in: TemporaryDirectory.make("ferry-body") + "/none")
     let (live, stream, news) = reader(of: file)
     _ = file.append(bytes)
@@ -46,13 +45,13 @@ import TransferModel
   private func reader(of file: BlobWriter) -> (LiveBody, BodyStream, AsyncStream<Void>) {
     let live = LiveBody()
     let stream = BodyStream(live, pool: pool)
-    let (news, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    stream.start { bell.yield() }
+    let (news, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    stream.start { wakeup.yield() }
     live.continue(in: file)
     return (live, stream, news)
   }
 
-  /// Reads until the stream says that it has failed, each time it tells that there are news.
+  /// Reads at each call of `onReadable`, until the stream ends or fails.
   private func readUp(_ stream: BodyStream, _ news: AsyncStream<Void>) async -> [UInt8] {
     var bytes: [UInt8] = []
     var iterator = news.makeAsyncIterator()

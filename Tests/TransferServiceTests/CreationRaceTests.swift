@@ -9,7 +9,7 @@ import TransferModel
 
 @testable import TransferService
 
-/// Verbs that come while a task is being created: its row is on the disk, and nobody has begun it.
+/// Commands that arrive during a task's creation, when its row is committed and the task has not begun.
 @Suite(.blocking, .endsInTime) struct CreationRaceTests {
   private let origin = TestOrigin { _, socket in
     try socket.write(TestOrigin.reply("200 OK"))
@@ -18,10 +18,10 @@ import TransferModel
   private let written = Gate()
   private let goesOn = Gate()
 
-  /// Stops the creation of tasks behind its commit.
+  /// Makes a bench that pauses the creation of tasks after the commit.
   private func bench() async throws -> LiveServiceBench {
     let (written, goesOn) = (written, goesOn)
-    var moments = WatchedStore.Moments()
+    var moments = ObservedLedger.Moments()
     moments.committed = { change in
       guard !change.createdTasks.isEmpty else { return }
       written.open()
@@ -36,15 +36,15 @@ import TransferModel
     return try #require(tasks.first).id
   }
 
-  /// Until somebody waits for the creation's end.
+  /// Waits until an update waits for the creation.
   private func waiting(for task: TaskID, _ bench: LiveServiceBench) async throws {
-    let session = try #require(bench.service.room.directory[task])
-    while !bench.service.room.shard(of: session).hasParked(task) {
+    let session = try #require(bench.service.runtime.directory[task])
+    while !bench.service.runtime.shard(of: session).hasParked(task) {
       try await Task.sleep(for: .milliseconds(1))
     }
   }
 
-  @Test func aCancelIsNotLost() async throws {
+  @Test func `cancel during creation cancels the task`() async throws {
     let bench = try await bench()
     let session = try await bench.session()
     async let task = bench.task(origin.url, in: session)
@@ -58,7 +58,7 @@ import TransferModel
     await bench.stop()
   }
 
-  @Test func aSuspensionIsNotLost() async throws {
+  @Test func `suspend during creation suspends the task`() async throws {
     let bench = try await bench()
     let session = try await bench.session()
     async let task = bench.task(origin.url, in: session)
@@ -75,7 +75,7 @@ import TransferModel
     await bench.stop()
   }
 
-  @Test func whoInvalidatesAndCancelsMissesNone() async throws {
+  @Test func `cancelTasks during creation cancels the new task`() async throws {
     let bench = try await bench()
     let session = try await bench.session()
     async let task = bench.task(origin.url, in: session)
@@ -89,8 +89,8 @@ import TransferModel
     await bench.stop()
   }
 
-  /// finishTasksAndInvalidate lets it come to its end.
-  @Test func whoInvalidatesAndWaitsCancelsNone() async throws {
+  /// finishTasksAndInvalidate lets a running task finish.
+  @Test func `finishTasks during creation lets the new task finish`() async throws {
     let bench = try await bench()
     let session = try await bench.session()
     async let task = bench.task(origin.url, in: session)
@@ -102,14 +102,13 @@ import TransferModel
     await bench.stop()
   }
 
-  /// A creation that fails leaves nothing, and whoever waited for it hears so.
-  @Test func aTaskThatIsNotCreatedIsNone() throws {
+  @Test func `refused creation leaves no task to waiting visits`() throws {
     let task = NewTask(id: TaskID(high: 1, low: 1), LiveServiceBench.specification("http://a.test/"))
     let found = Mutex<[Bool]>([])
     for isWritten in [true, false] {
-      let directory = TaskDirectory()
-      let shard = SessionShard(seed: 1, directory: directory) { _ in
-        Now(wall: WorkerSamples.time, uptime: .now)
+      let directory = TaskSessionIndex()
+      let shard = SessionStripe(seed: 1, directory: directory) { _ in
+        InputContext(wall: WorkerSamples.time, uptime: .now)
       } isElsewhere: { _ in
         false
       }
@@ -127,26 +126,24 @@ import TransferModel
     #expect(found.withLock { $0 } == [true, false])
   }
 
-  /// Whoever carries a session's steps out takes a creation in its turn, like all others: it overtakes nothing that another thread is
-  /// about to write.
-  @Test func aCreationIsCarriedOutInItsTurn() {
-    let shard = SessionShard(seed: 1, directory: TaskDirectory()) { _ in
-      Now(wall: WorkerSamples.time, uptime: .now)
+  @Test func `creation is carried out after earlier steps`() {
+    let shard = SessionStripe(seed: 1, directory: TaskSessionIndex()) { _ in
+      InputContext(wall: WorkerSamples.time, uptime: .now)
     } isElsewhere: { _ in
       false
     }
     shard.insert(SessionMachine(.shared(.shared, of: .default), limit: 9))
-    func decide(_ creation: Creation?) -> Bool? {
+    func decide(_ creation: TaskCreation?) -> Bool? {
       shard.visit(.shared) { _, step in
         step.creation = creation
-        step.settled.append { _ in }
+        step.onCommit.append { _ in }
       }?.mustCarryOut
     }
     var order: [String] = []
     #expect(decide(nil) == true)
     shard.carryOut { step in
-      // It has left the outbox, and is not written: the creation waits for whoever is at it.
-      if order.isEmpty { #expect(decide(Creation(tasks: [], reply: { _ in nil }) { _ in }) == false) }
+      // The transition has left the outbox but is not written. The creation waits for the thread that carries out the transitions.
+      if order.isEmpty { #expect(decide(TaskCreation(tasks: [], reply: { _ in nil }) { _ in }) == false) }
       order.append(step.creation == nil ? "decided" : "created")
     }
     #expect(order == ["decided", "created"] && shard.isIdle)

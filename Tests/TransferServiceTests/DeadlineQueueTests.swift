@@ -5,14 +5,14 @@ import TransferModel
 @testable import TransferService
 
 @Suite struct DeadlineQueueTests {
-  /// A clock that tests move.
+  /// A clock that the test sets.
   private final class Clock: Sendable {
     let time = Atomic<Int64>(1_000_000_000)
     var now: @Sendable () -> Timestamp {
       { Timestamp(microseconds: self.time.load(ordering: .relaxed)) }
     }
     let start = ContinuousClock.now
-    /// Moved by seconds.
+    /// In seconds.
     let uptime = Atomic<Int>(0)
     var elapsed: @Sendable () -> ContinuousClock.Instant {
       { self.start + .seconds(self.uptime.load(ordering: .relaxed)) }
@@ -28,7 +28,7 @@ import TransferModel
     .decision(DecisionID(high: 0, low: number), of: TaskID(high: 0, low: number))
   }
 
-  @Test func whatIsDueFiresInItsOrder() {
+  @Test func `due purposes fire in order`() {
     let queue = DeadlineQueue(now: clock.now)
     let fired = Box()
     queue.onFire { fired.add($0) }
@@ -46,9 +46,8 @@ import TransferModel
     #expect(fired.all == [Self.begin(1), Self.begin(2), Self.begin(3)])
   }
 
-  /// Whatever becomes of the clock on the wall.
   @Test(arguments: [-1_000_000_000, 0, 1_000_000_000] as [Int64])
-  func aWaitIsAsLongAsItIs(_ jump: Int64) {
+  func `jump of the wall clock does not change a wait`(_ jump: Int64) {
     let queue = DeadlineQueue(now: clock.now, uptime: clock.elapsed)
     let fired = Box()
     queue.onFire { fired.add($0) }
@@ -65,8 +64,7 @@ import TransferModel
     #expect(fired.all == [Self.decision(1), Self.decision(3)])
   }
 
-  /// What is answered is not kept until its time would have come.
-  @Test func whatIsTakenAwayDoesNotFireAndLeavesNothing() {
+  @Test func `cancelled purposes do not fire and leave no entries`() {
     let queue = DeadlineQueue(now: clock.now, uptime: clock.elapsed)
     let fired = Box()
     queue.onFire { fired.add($0) }
@@ -86,8 +84,7 @@ import TransferModel
     #expect(queue.size == 0)
   }
 
-  /// The last time that was set is the one that counts.
-  @Test func anotherTimeTakesThePlaceOfTheFirst() {
+  @Test func `last time of a purpose replaces earlier ones`() {
     let queue = DeadlineQueue(now: clock.now)
     let fired = Box()
     queue.onFire { fired.add($0) }
@@ -105,7 +102,7 @@ import TransferModel
     #expect(fired.all == [Self.begin(1)])
   }
 
-  @Test func itWakesByItself() async {
+  @Test func `queue wakes by its own timer`() async {
     let queue = DeadlineQueue(now: clock.now)
     let (stream, continuation) = AsyncStream.makeStream(of: DeadlineQueue.Purpose.self)
     queue.onFire { continuation.yield($0) }

@@ -16,7 +16,7 @@ import TransferModel
     return String(decoding: answer.stored(value), as: UTF8.self)
   }
 
-  /// A request as it is answered, and as it is kept.
+  /// A request as answered, and as stored.
   private static let requests = [
     (
       #"{"url":"http://a.test/","headers":{"Authorization":"Bearer s3cret","X":"1"}}"#,
@@ -31,13 +31,22 @@ import TransferModel
     (#"{"url":"HTTP://A.test","body":{"text":"x"}}"#, #"{"url":"HTTP://A.test","body":{"text":"x"}}"#),
   ]
 
-  @Test(arguments: requests) func requestsAreKeptWithoutWhatIsSecret(_ given: String, _ kept: String) throws {
+  @Test(arguments: requests) func `stored requests have no secrets`(_ given: String, _ kept: String) throws {
     #expect(
       try stored(#"{"request":\#(given)}"#, .taskWillPerformHTTPRedirection) == #"{"request":\#(kept)}"#)
     #expect(
       try stored(
         #"{"disposition":"useNewRequest","request":\#(given)}"#, .taskWillBeginDelayedRequest)
         == #"{"disposition":"useNewRequest","request":\#(kept)}"#)
+  }
+
+  @Test(arguments: [#"{"credential":{"user":"u","password":"p"}}"#, #"{"credential":null}"#])
+  func `credential without a disposition is a known field`(_ text: String) throws {
+    let violations = Violations()
+    var shown = DecisionAnswer.DecisionContext(type: .taskDidReceiveChallenge)
+    shown.method = .httpBasic
+    #expect(DecisionAnswer(try JSONParser.parse(Array(text.utf8)), to: shown, violations) == nil)
+    #expect(violations.all.map(\.pointer) == ["/disposition"])
   }
 
   private static let shown = HTTPHeaders([
@@ -47,18 +56,18 @@ import TransferModel
 
   private func caching(_ text: String) throws -> (DecisionAnswer?, [String]) {
     let violations = Violations()
-    var shown = DecisionAnswer.Shown(type: .dataTaskWillCacheResponse)
+    var shown = DecisionAnswer.DecisionContext(type: .dataTaskWillCacheResponse)
     shown.headers = Self.shown
     let answer = DecisionAnswer(try JSONParser.parse(Array(text.utf8)), to: shown, violations)
     return (answer, violations.all.map(\.pointer))
   }
 
-  @Test func aResponseMayBeStoredWithOtherFields() throws {
+  @Test func `response can be stored with other header fields`() throws {
     guard
       case (.caching(.allowed, headers: nil)?, []) = try caching(
         #"{"storagePolicy":"allowed","response":null}"#)
     else { return #expect(Bool(false)) }
-    // What cannot be changed may be given back as it was shown.
+    // A fixed field may be returned unchanged.
     let text =
       #"{"storagePolicy":"allowedInMemoryOnly","response":{"headers":{"X":"1","etag":"\"1\"","Connection":"close"}}}"#
     guard case (.caching(.allowedInMemoryOnly, let headers?)?, []) = try caching(text) else {
@@ -80,11 +89,11 @@ import TransferModel
     (#""response":{"headers":{},"status":404}"#, "/response/status"),
     (#""response":{"headers":{},"userInfo":{}}"#, "/response/userInfo"), (#""userInfo":1"#, "/userInfo"),
   ])
-  func fieldsThatCannotBeStoredAreRefused(_ member: String, _ place: String) throws {
+  func `fixed or invalid header fields are refused`(_ member: String, _ place: String) throws {
     #expect(try caching(#"{"storagePolicy":"allowed",\#(member)}"#).1.contains(place))
   }
 
-  @Test func whatIsNotStoredHasNoFields() throws {
+  @Test func `answer with header fields requires a storage policy that stores`() throws {
     #expect(try caching(#"{"storagePolicy":"notAllowed","response":{"headers":{}}}"#).1 == ["/response"])
     #expect(try caching(#"{"response":{"headers":{}}}"#).1 == ["/storagePolicy"])
     let large = String(repeating: "x", count: Limits.fieldBytes.value)
@@ -95,7 +104,7 @@ import TransferModel
     }
   }
 
-  @Test func whatHoldsNoRequestIsKeptAsItIs() throws {
+  @Test func `answer without a request is stored unchanged`() throws {
     #expect(try stored(#"{"request":null}"#, .taskWillPerformHTTPRedirection) == #"{"request":null}"#)
     let goesOn = #"{"disposition":"continueLoading"}"#
     #expect(try stored(goesOn, .taskWillBeginDelayedRequest) == goesOn)

@@ -11,11 +11,11 @@ import TransferModel
 
 @testable import TransferService
 
-/// Streams lose nothing and repeat nothing, however slowly they are read.
+/// Event streams lose and repeat no event, however slow their reader is.
 @Suite(.serialized) struct EventSubscriptionTests {
   private let hub = EventHub()
   private let store: SQLiteLedger
-  private let pool = WorkerPool(name: "test-read", threads: 1)
+  private let pool = ThreadPool(name: "test-read", threads: 1)
   private static let time = Timestamp(seconds: 1_800_000_000)
 
   private let path = TemporaryDirectory.make("ferry-events") + "/test.db"
@@ -26,7 +26,7 @@ import TransferModel
     store = try SQLiteLedger(path: path, box: box) { hub.publish($0) }
   }
 
-  /// - Parameter other: that of another process; nil: this one's.
+  /// - Parameter other: another process's ledger, or `nil` for this one.
   private func write(
     _ count: Int, session: SessionID = .shared, size: Int = 10, to other: SQLiteLedger? = nil
   ) async throws {
@@ -38,7 +38,7 @@ import TransferModel
         sessionID: session,
         taskIdentifier: 1, createdAt: Self.time,
         specification: TaskSpecification(kind: .data, request: request))
-      var change = StoreChange()
+      var change = LedgerChange()
       change.events = [
         TransferEvent(.taskDidCreate, at: Self.time, session: session, task: task.id, .created(task)),
         TransferEvent(
@@ -54,12 +54,12 @@ import TransferModel
     let subscription = EventSubscription(
       scope: scope, after: after, types: types, wantsProgress: true, preamble: [], store: store,
       hub: hub, pool: pool, now: { Self.time })
-    let (news, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    subscription.start { bell.yield() }
+    let (news, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    subscription.start { wakeup.yield() }
     return (subscription, news)
   }
 
-  /// Reads until the event with that sequence number was seen.
+  /// Reads until the event with this sequence number has arrived.
   private func ids(_ subscription: EventSubscription, _ news: AsyncStream<Void>, upTo last: Int64) async
     -> [Int64]
   {
@@ -77,7 +77,7 @@ import TransferModel
     }
   }
 
-  @Test func liveStreamGetsWhatComesFromNowOn() async throws {
+  @Test func `live stream receives new events only`() async throws {
     try await write(3)
     let (subscription, news) = subscribe(after: nil)
     try await write(2)
@@ -88,8 +88,8 @@ import TransferModel
     #expect(hub.count == 0)
   }
 
-  /// A stream tells what another process commits, in its order with what this one does; where that is much, from the journal.
-  @Test(arguments: [3, Feed.gapLimit + 1]) func liveStreamTellsWhatOthersCommit(_ count: Int)
+  /// The events of another process arrive in commit order. Many events at once are read from the journal.
+  @Test(arguments: [3, Feed.gapLimit + 1]) func `live stream receives commits of others`(_ count: Int)
     async throws
   {
     let other = try SQLiteLedger(path: path, box: box, published: nil)
@@ -99,7 +99,7 @@ import TransferModel
     try await write(count, to: other)
     try await write(1)
     try await write(2, to: other)
-    store.follow()
+    store.publishRemoteCommits()
     let last = Int64(2 * (count + 6))
     for (subscription, news) in streams {
       #expect(await ids(subscription, news, upTo: last) == Array(3...last))
@@ -108,14 +108,13 @@ import TransferModel
     await other.close()
   }
 
-  /// What a stream of all sessions tells, and whom it wakes nobody for, is its tenant's alone.
-  @Test func aTenantsStreamIsOfItsOwnSessions() async throws {
+  @Test func `stream of all sessions shows the sessions of its tenant only`() async throws {
     let tenant = Tenant(name: "t")
     let other = TransferSession(
       id: SessionID(high: 1, low: 1), createdAt: Self.time, description: nil, configuration: .init(),
       delegate: nil, tenant: tenant)
     let own = TransferSession.shared(.shared, of: .default)
-    var change = StoreChange()
+    var change = LedgerChange()
     change.sessions = [own, other]
     try await store.write(change)
     let (subscription, news) = subscribe(to: .tenant(.default), after: nil)
@@ -135,7 +134,7 @@ import TransferModel
     for stream in [subscription, replay] { stream.close() }
   }
 
-  @Test func replayAndNewsMeetWithoutAGapOrARepeat() async throws {
+  @Test func `replay and live events join without gap or repetition`() async throws {
     try await write(50)
     let (subscription, news) = subscribe(after: 31)
     async let more: Void = write(200)
@@ -144,21 +143,21 @@ import TransferModel
     #expect(seen == Array(32...500))
   }
 
-  @Test func aReaderThatFallsBehindReadsOnFromTheJournal() async throws {
+  @Test func `slow reader continues from the journal`() async throws {
     let (subscription, news) = subscribe(after: nil)
-    try await write(300, size: 10_000)  // three times what may wait for a reader
+    try await write(300, size: 10_000)  // three times the limit of queued bytes
     #expect(await ids(subscription, news, upTo: 600) == Array(1...600))
     try await write(10)
     #expect(await ids(subscription, news, upTo: 620) == Array(601...620))
   }
 
-  /// Waits until that holds: streams hear of a commit after its writer.
+  /// Waits for a condition, because streams receive a commit after its writer.
   private func wait(until holds: () -> Bool) async throws {
     while !holds() { try await Task.sleep(for: .milliseconds(2)) }
   }
 
-  /// What waits is shared with other readers: a reader's own is about what one read asks for.
-  @Test(arguments: [16, 4096, 1 << 20]) func aStalledReaderHasLittleOfItsOwn(_ maximum: Int) async throws {
+  /// Streams share queued bytes. A stream's own memory is about one read.
+  @Test(arguments: [16, 4096, 1 << 20]) func `slow reader uses little memory`(_ maximum: Int) async throws {
     let (subscription, news) = subscribe(after: nil)
     try await write(1, size: 10_000)
     try await wait { subscription.waiting.shared > 0 }
@@ -170,7 +169,7 @@ import TransferModel
     let first = try #require(subscription.read(maximum: maximum))
     let bound = min(maximum, EventSubscription.readyBytes) + fragment + 100
     #expect(first.count <= bound && subscription.waiting.own <= bound)
-    // However much comes, all that waits is bounded, and nothing of it is lost.
+    // However many events arrive, the waiting bytes are limited and no event is lost.
     for _ in 0..<10 {
       try await write(10, size: 10_000)
       let waiting = subscription.waiting
@@ -188,8 +187,8 @@ import TransferModel
     #expect(ServerSentEvents.split(text).compactMap { ServerSentEvents.id(of: $0) } == Array(1...360))
   }
 
-  /// Progress that waited is not told behind what came after it, where a reader has lost its queue.
-  @Test func progressDoesNotOutliveTheQueue() async throws {
+  /// Queued progress is older than the events that the stream reads from the journal later.
+  @Test func `lost queue drops its progress`() async throws {
     let (subscription, news) = subscribe(after: nil)
     let task = TaskID(high: 1, low: 1)
     subscription.offer(
@@ -203,7 +202,7 @@ import TransferModel
 
   /// A merged event carries all growth since the last delivered one.
   @Test(arguments: [nil, Set([EventType.taskDidSendBodyData, .taskDidComplete])])
-  func mergedProgressTellsAllGrowth(_ types: Set<EventType>?) async throws {
+  func `merged progress reports the sum of its growth`(_ types: Set<EventType>?) async throws {
     let (subscription, _) = subscribe(after: nil, types: types)
     let (task, other) = (TaskID(high: 1, low: 1), TaskID(high: 1, low: 2))
     func tell(_ type: EventType, _ growth: Int64, total: Int64, of task: TaskID) {
@@ -229,14 +228,14 @@ import TransferModel
     subscription.close()
   }
 
-  @Test func filtersHoldLiveAndReplayed() async throws {
+  @Test func `filters apply to live and replayed events`() async throws {
     try await write(5)
     let (subscription, news) = subscribe(after: 0, types: [.taskDidChangeState])
     try await write(5)
     #expect(await ids(subscription, news, upTo: 20) == [2, 4, 6, 8, 10, 12, 14, 16, 18, 20])
   }
 
-  /// Reads until nothing comes for the reader that was there when it asked.
+  /// Reads until the event with this sequence number has arrived. Returns the text without the `retry:` field.
   private func oldest(_ subscription: EventSubscription, _ news: AsyncStream<Void>, upTo last: Int64) async
     -> (text: String, ids: [Int64])
   {
@@ -253,8 +252,8 @@ import TransferModel
 
   private static let retry = Array("retry: 2000\n".utf8)
 
-  /// Parsers make an event of a block that has nothing but that field.
-  @Test func whenToComeAgainIsSaidOnceWithTheFirstEvent() async throws {
+  /// Parsers report a block with only that field as an empty event.
+  @Test func `retry field comes once, with the first event`() async throws {
     let (subscription, news) = subscribe(after: nil)
     var iterator = news.makeAsyncIterator()
     #expect(subscription.read(maximum: 1 << 16) == nil)
@@ -262,7 +261,7 @@ import TransferModel
     #expect(subscription.read(maximum: 1 << 16) == Array(": heartbeat\n\n".utf8))
     for isFirst in [true, false] {
       try await write(1)
-      // Streams hear of a commit after its writer.
+      // Streams receive a commit after its writer.
       var bytes = subscription.read(maximum: 1 << 16)
       while bytes == nil {
         _ = await iterator.next()
@@ -274,8 +273,8 @@ import TransferModel
     }
   }
 
-  /// Pages of the journal go out by another way than what is live.
-  @Test(arguments: [0, 2] as [Int64]) func aReplaySaysSoToo(_ after: Int64) async throws {
+  /// Pages of the journal take another path than live events.
+  @Test(arguments: [0, 2] as [Int64]) func `replay starts with the retry field`(_ after: Int64) async throws {
     try await write(3)
     let (subscription, news) = subscribe(after: after)
     var text = ""
@@ -291,13 +290,13 @@ import TransferModel
   private func prune(through sequence: Int64) async throws {
     var pruning = Pruning()
     pruning.events = PrunedEvents(through: sequence, time: Self.time)
-    var change = StoreChange()
+    var change = LedgerChange()
     change.pruning = pruning
     try await store.write(change)
   }
 
   @Test(arguments: [(0, true), (9, true), (10, false), (12, false)] as [(Int64, Bool)])
-  func aReaderFromBeforeWhatIsLeftIsToldSoFirst(_ after: Int64, _ isTold: Bool) async throws {
+  func `reader with a pruned cursor receives didReset first`(_ after: Int64, _ isTold: Bool) async throws {
     try await write(10)
     try await prune(through: 10)
     let (subscription, news) = subscribe(after: after)
@@ -305,19 +304,18 @@ import TransferModel
     #expect(read.ids == Array(max(after, 10) + 1...20))
     #expect(read.text.hasPrefix("event: events.didReset\n") == isTold)
     #expect(read.text.contains(#""oldestAvailable":11"#) == isTold)
-    // Once, whatever comes.
+    // Only once.
     try await write(1)
     let more = await oldest(subscription, news, upTo: 22)
     #expect(more.ids == [21, 22] && !more.text.contains("didReset"))
   }
 
-  /// What was pruned while the reader was slow is missed as well.
-  @Test func aReaderThatIsOvertakenIsTold() async throws {
+  @Test func `slow reader receives didReset if its events were pruned`() async throws {
     let (subscription, news) = subscribe(after: nil)
-    try await write(300, size: 10_000)  // more than waits for a reader: it goes back to the journal
+    try await write(300, size: 10_000)  // more than the limit of queued bytes
     try await prune(through: 598)
     let read = await oldest(subscription, news, upTo: 600)
-    // The event's name, and its type.
+    // Once as the event's name, once as its type.
     #expect(read.text.components(separatedBy: "events.didReset").count == 3)
     #expect(read.ids.suffix(2) == [599, 600])
   }

@@ -5,7 +5,7 @@ import TransferModel
 
 @testable import TransferService
 
-/// A finished task has no machine: whoever changes it depends on what stands in its row.
+/// A finished task has no machine, so a patch compares and replaces its row.
 @Suite(.blocking, .endsInTime) struct FinishedTaskPatchTests {
   private let origin = TestOrigin { _, socket in
     try socket.write(TestOrigin.reply("200 OK"))
@@ -19,8 +19,7 @@ import TransferModel
     return patch
   }
 
-  /// Of those who know the same version, one changes it.
-  @Test(arguments: [SessionType.default, .ephemeral]) func oneOfThoseWithTheSameVersionIsFirst(
+  @Test(arguments: [SessionType.default, .ephemeral]) func `one of several conditional patches succeeds`(
     _ type: SessionType
   ) async throws {
     let bench = try await LiveServiceBench()
@@ -42,8 +41,7 @@ import TransferModel
     await bench.stop()
   }
 
-  /// Those who know no version change what they name, and nothing else.
-  @Test func changesOfDifferentMembersAreAllKept() async throws {
+  @Test func `unconditional patches of different members are all kept`() async throws {
     let bench = try await LiveServiceBench()
     let task = try await bench.end(of: bench.task(origin.url, in: bench.session()).id)
     for round in 0..<10 {

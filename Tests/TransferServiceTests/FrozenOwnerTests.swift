@@ -15,20 +15,20 @@ import TransferModel
 
 @testable import TransferService
 
-/// A process that stands still in the middle of a commit: nobody else writes anything before it has ended.
+/// A process that froze during a commit. Other processes can write only after it was killed.
 @Suite(.endsInTime) struct FrozenOwnerTests {
-  private final class Others: Coordination {
+  private final class Others: ClusterCoordinator {
     let address: String
     private let state = Mutex((areAlive: true, ended: 0))
     init(address: String) { self.address = address }
     var ended: Int { state.withLock(\.ended) }
     func standStill() { state.withLock { $0.areAlive = false } }
     func isAlive(at address: String) -> Bool { state.withLock(\.areAlive) }
-    func endTheFrozen() -> Bool {
+    func killUnresponsivePeers() -> Bool {
       state.withLock { if !$0.areAlive { $0.ended += 1 } }
       return true
     }
-    func ring(at address: String) {}
+    func wake(at address: String) {}
   }
 
   private struct Member {
@@ -39,8 +39,8 @@ import TransferModel
 
     init(_ address: String, on database: SimulatedDatabase) throws {
       let blobs = MemoryBlobs()
-      let pool = WorkerPool(name: "test-pool", threads: 1)
-      let relay = FactRelay()
+      let pool = ThreadPool(name: "test-pool", threads: 1)
+      let relay = FactCallback()
       let keys = [SymmetricKey(size: .bits256)]
       (store, others) = (SimulatedLedger(on: database, .atOnce), Others(address: address))
       engine = try TransferEngine(
@@ -49,30 +49,30 @@ import TransferModel
       service = TransferService(
         store: store, engine: engine, relay: relay, hub: EventHub(),
         cluster: Cluster(store: store, coordination: others), blobs: blobs,
-        box: SecretBox(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
+        box: SecretBox(secrets: keys), answerTagger: AnswerDigester(secrets: keys), pool: pool,
         now: { Timestamp(seconds: 1_800_000_000) },
         logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     }
   }
 
-  /// Taking up what another has given waits until the store has written, and so waits for the one that keeps it.
-  @Test func itEndsThoughAllElseWaitsForTheLedger() async throws {
+  /// The take-over waits for the ledger, and so for the frozen process that blocks the ledger.
+  @Test func `heartbeat kills a frozen process while the ledger is blocked`() async throws {
     let database = SimulatedDatabase()
     let (first, second) = (try Member("first", on: database), try Member("second", on: database))
     for member in [first, second] { _ = try await member.service.recover() }
-    _ = try await first.service.cluster.attend()
+    _ = try await first.service.cluster.reconcile()
     second.store.set(.unavailable)
-    let look = Task { try await second.service.cluster.attend() }
+    let look = Task { try await second.service.cluster.reconcile() }
     while second.store.refusal == nil { await Task.yield() }
-    second.service.cluster.beat()
-    #expect(second.others.ended == 0, "it is slow, but it lives")
+    second.service.cluster.tick()
+    #expect(second.others.ended == 0, "a slow owner is not killed")
     second.others.standStill()
-    second.service.cluster.beat()
+    second.service.cluster.tick()
     #expect(second.others.ended == 1)
     second.store.set(nil)
     #expect(try await look.value == 0)
-    second.service.cluster.beat()
-    #expect(second.others.ended == 1, "who keeps nobody from the ledger is not ended")
+    second.service.cluster.tick()
+    #expect(second.others.ended == 1, "a frozen process that does not block the ledger is not killed")
     for member in [first, second] { await member.engine.stop() }
   }
 }

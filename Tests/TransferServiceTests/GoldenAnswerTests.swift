@@ -9,14 +9,14 @@ import TransferModel
 
 @testable import TransferService
 
-/// What clients keep for the service, and what it keeps of their answers, is read by every later version.
+/// Every later version must read the resume data of clients and the stored answers.
 @Suite struct GoldenAnswerTests {
   private static let time = Timestamp(microseconds: 1_800_000_000_123_456)
   private static let keys = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
 
   // MARK: Resume data
 
-  /// One of each form, by what it adds to the file's name.
+  /// One document of each form, by the suffix of its file's name.
   private static var documents: [(String, ResumeData)] {
     var download = TransferRequest(
       url: "https://a.test/ä?y=\"1\"", headers: WorkerSamples.response.headers, timeoutInterval: 2.5)
@@ -36,32 +36,34 @@ import TransferModel
     ]
   }
 
-  @Test func resumeDataIsWrittenAndReadAsItWas() throws {
+  @Test func `resume data is written and read as in the golden files`() throws {
     for (variant, document) in Self.documents {
       let name = "resume-data/1.\(variant)"
-      try Golden.expect(Document.write(document), is: name)
-      #expect(try Document.read(ResumeData.self, try Golden.bytes(name)) == document, "\(variant)")
+      try GoldenFiles.expect(Document.write(document), is: name)
+      #expect(try Document.read(ResumeData.self, try GoldenFiles.bytes(name)) == document, "\(variant)")
     }
     let names = Set(Self.documents.map { "1.\($0.0)" })
-    #expect(try Golden.names(in: "resume-data") == names.union(["1.sealed"]))
+    #expect(try GoldenFiles.names(in: "resume-data") == names.union(["1.sealed"]))
   }
 
-  /// As a client has had it since; each is sealed with another nonce.
-  @Test func sealedResumeDataIsOpened() throws {
+  /// Each sealing uses a new nonce, so the texts differ.
+  @Test func `old sealed resume data is opened`() throws {
     let sealer = ResumeDataSealer(box: SecretBox(secrets: Self.keys))
     let document = Self.documents[0].1
     let fresh = sealer.seal(document.request, document.point, of: document.tenant)
-    let text = try #require(try Golden.lines("resume-data/1.sealed").first, "there is none: \(fresh)")
+    let text = try #require(
+      try GoldenFiles.lines("resume-data/1.sealed").first,
+      "the golden file is missing; a fresh value is \(fresh)")
     let opened = try #require(sealer.open(text, of: document.tenant))
     #expect(opened.request == document.request && opened.point == document.point)
     #expect(fresh != text)
-    // The format and the key's mark.
+    // The format, and the mark of the key.
     let bytes = try [fresh, text].map { try #require(Base64.decodeForURL($0)) }
     #expect(bytes[0][..<5] == bytes[1][..<5] && bytes[0][0] == 2)
   }
 
-  @Test func anotherVersionOfResumeDataIsRefused() throws {
-    let text = try Golden.text("resume-data/1.download")
+  @Test func `resume data of another version is refused`() throws {
+    let text = try GoldenFiles.text("resume-data/1.download")
     let other = text.replacing(#""v":1"#, with: #""v":2"#)
     #expect(other != text)
     #expect(throws: RecordFault.self) { try Document.read(ResumeData.self, Array(other.utf8)) }
@@ -69,7 +71,7 @@ import TransferModel
 
   // MARK: Answers to decisions
 
-  /// Of each kind of question, what was answered and what is kept of it.
+  /// Answers to each kind of decision.
   private static let answers: [(type: EventType, text: String)] = [
     (.taskWillPerformHTTPRedirection, #"{"request":null}"#),
     (
@@ -90,30 +92,30 @@ import TransferModel
     ),
   ]
 
-  /// What anything can be said to. A body is not kept as an answer.
+  /// All decisions that have a stored answer. A body is not stored as an answer.
   private static let questions = Set(EventType.allCases).filter { type in
     let violations = Violations()
     let answer = DecisionAnswer(.object([]), to: .init(type: type), violations)
     return type != .taskNeedNewBodyStream && (answer != nil || !violations.isEmpty)
   }
 
-  @Test func answersAreKeptAsTheyWere() throws {
-    let tagger = AnswerTagger(secrets: Self.keys)
+  @Test func `answers are stored as in the golden file`() throws {
+    let tagger = AnswerDigester(secrets: Self.keys)
     var lines: [String] = []
     for (type, text) in Self.answers {
       let value = try JSONParser.parse(Array(text.utf8))
       let violations = Violations()
-      var shown = DecisionAnswer.Shown(type: type)
+      var shown = DecisionAnswer.DecisionContext(type: type)
       shown.method = .httpBasic
       let answer = try #require(DecisionAnswer(value, to: shown, violations), "\(violations.all)")
       let stored = answer.stored(value)
       #expect(!String(decoding: stored, as: UTF8.self).contains("s3cret"))
-      // The same answer is known again by its tag.
+      // The tag identifies the same answer later.
       let tag = Base64.encode(try #require(tagger.tags(value.json).first))
       lines.append("\(type.rawValue) \(String(decoding: stored, as: UTF8.self)) \(tag)")
     }
-    try Golden.expect(lines.map { $0 + "\n" }.joined(), is: "answers/1")
-    #expect(try Golden.names(in: "answers") == ["1"])
-    #expect(Set(Self.answers.map(\.type)) == Self.questions, "every kind of question has its answer")
+    try GoldenFiles.expect(lines.map { $0 + "\n" }.joined(), is: "answers/1")
+    #expect(try GoldenFiles.names(in: "answers") == ["1"])
+    #expect(Set(Self.answers.map(\.type)) == Self.questions, "every type of decision has a golden answer")
   }
 }

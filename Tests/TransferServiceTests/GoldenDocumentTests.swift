@@ -11,14 +11,14 @@ import TransferModel
 
 @testable import TransferService
 
-/// What the two processes have written for each other is still read: `Tests/Golden/worker` has one of everything, by the version of the
-/// format. Its files never change; a new version adds its own.
+/// Documents of the service and the worker must stay readable. `Tests/Golden/worker` has one of each kind, by the version of the
+/// format. Its files never change; a new version adds files.
 @Suite struct GoldenDocumentTests {
   private static func name(_ kind: String) -> String { "worker/\(kind)-\(Document.version).ndjson" }
 
-  private static func documents(_ kind: String) throws -> [String] { try Golden.lines(name(kind)) }
+  private static func documents(_ kind: String) throws -> [String] { try GoldenFiles.lines(name(kind)) }
 
-  /// The columns that the two processes write for each other, by the golden files of their documents; nil: the store's own.
+  /// The kind of golden file for a sealed column, or `nil` if the column is not exchanged between processes.
   private static func kind(_ text: SealedText) -> String? {
     switch text {
     case .command: "commands"
@@ -28,48 +28,50 @@ import TransferModel
     }
   }
 
-  @Test func everyColumnHasItsDocuments() throws {
+  @Test func `every exchanged column has golden files`() throws {
     let kinds = SealedText.allCases.compactMap { Self.kind($0) }
     #expect(
-      try Golden.names(in: "worker") == Set(kinds.map { String(Self.name($0).dropFirst("worker/".count)) }))
+      try GoldenFiles.names(in: "worker")
+        == Set(kinds.map { String(Self.name($0).dropFirst("worker/".count)) }))
   }
 
-  /// Byte for byte, from every process: where this fails, `Document.version` grows.
-  @Test func theyAreWrittenAsTheyWere() throws {
-    func check(_ kind: String, _ written: [some WorkerContent]) throws {
-      try Golden.expect(written.map { WorkerDocument.encode($0) + "\n" }.joined(), is: Self.name(kind))
+  /// Byte for byte, in every process. If this fails, `Document.version` must grow.
+  @Test func `documents are written as in the golden files`() throws {
+    func check(_ kind: String, _ written: [some QueueDocument]) throws {
+      try GoldenFiles.expect(
+        written.map { QueueDocumentCoding.encode($0) + "\n" }.joined(), is: Self.name(kind))
     }
     try check("commands", WorkerSamples.commands)
     try check("news", WorkerSamples.news)
     try check("work", [WorkerSamples.state, WorkState()])
   }
 
-  @Test func theySayWhatTheySaid() throws {
+  @Test func `golden documents decode to the samples`() throws {
     let commands = try Self.documents("commands").map {
-      "\(try WorkerDocument.decode(BackgroundCommand.self, $0))"
+      "\(try QueueDocumentCoding.decode(BackgroundCommand.self, $0))"
     }
     #expect(commands == WorkerSamples.commands.map { "\($0)" })
-    let news = try Self.documents("news").map { "\(try WorkerDocument.decode(WorkerNews.self, $0))" }
+    let news = try Self.documents("news").map { "\(try QueueDocumentCoding.decode(WorkerReport.self, $0))" }
     #expect(news == WorkerSamples.news.map { "\($0)" })
-    let work = try Self.documents("work").map { try WorkerDocument.decode(WorkState.self, $0) }
+    let work = try Self.documents("work").map { try QueueDocumentCoding.decode(WorkState.self, $0) }
     #expect(work == [WorkerSamples.state, WorkState()])
   }
 
-  /// A newer version may write members anywhere: a program that does not know them refuses the document, and keeps it.
-  @Test func newMembersAreRefused() throws {
-    func check<Value: WorkerContent>(_ kind: String, _ type: Value.Type) throws {
+  /// A newer version may add members anywhere. A program that does not know them refuses the document and keeps the row.
+  @Test func `unknown members are refused`() throws {
+    func check<Value: QueueDocument>(_ kind: String, _ type: Value.Type) throws {
       for document in try Self.documents(kind) {
         let more = try Self.withMore(document)
         #expect(more != document)
-        #expect(throws: RecordFault.self) { try WorkerDocument.decode(type, more) }
+        #expect(throws: RecordFault.self) { try QueueDocumentCoding.decode(type, more) }
       }
     }
     try check("commands", BackgroundCommand.self)
-    try check("news", WorkerNews.self)
+    try check("news", WorkerReport.self)
     try check("work", WorkState.self)
   }
 
-  /// One more member in every object.
+  /// Adds a member to every object.
   private static func withMore(_ document: String) throws -> String {
     func more(_ value: Any) -> Any {
       if let members = value as? [String: Any] {
@@ -82,12 +84,12 @@ import TransferModel
     return String(decoding: try JSONSerialization.data(withJSONObject: more(value)), as: UTF8.self)
   }
 
-  /// Whom each is about is seen without knowing its kind.
-  @Test func subjectsAreSeen() throws {
+  /// The subject is found even if the kind is unknown.
+  @Test func `subject of an unknown document is found`() throws {
     for document in try Self.documents("news") {
       let unknown = document.replacingOccurrences(of: #"{"ended":"#, with: #"{"endedOtherwise":"#)
       let subject = DocumentSubject(ofDocument: unknown)
-      guard case .changedCookies = try WorkerDocument.decode(WorkerNews.self, document) else {
+      guard case .changedCookies = try QueueDocumentCoding.decode(WorkerReport.self, document) else {
         #expect(subject == DocumentSubject(WorkerSamples.task) || document.contains("refused"))
         continue
       }

@@ -29,7 +29,7 @@ import TransferService
     }
   }
 
-  @Test func aRequestIsKnownAgainUnderANewKeyAndItsDigestIsNotKept() async throws {
+  @Test func `request is recognised after key rotation, and its digest is not stored`() async throws {
     let first = try open(1)
     #expect(try await admit(digest, first) == nil)
     let reply = IdempotentReply(
@@ -37,13 +37,13 @@ import TransferService
       status: 201, contentType: "a/b",
       location: nil,
       body: [1], createdAt: Self.time)
-    var change = StoreChange()
+    var change = LedgerChange()
     change.answer(reply)
     try await first.write(change)
     let fingerprint = try #require(try await first.storedReply(reply.key)).fingerprint
     #expect(fingerprint != digest && fingerprint.count == 32)
     #expect(try await admit(digest, first) == reply)
-    // Another tenant's key of the same text is another key.
+    // Another tenant's key with the same text is a different key.
     #expect(try await admit(digest, first, of: Tenant(name: "t")) == nil)
     await first.close()
     let second = try open(2, 1)
@@ -53,7 +53,7 @@ import TransferService
     var later = reply
     (later.status, later.body) = (200, [2])
     await keys.replace(later, of: .shared)
-    #expect(try await admit(digest, second) == later, "a repeat that comes at once gets the later reply")
+    #expect(try await admit(digest, second) == later, "an immediate repeat gets the later reply")
     let renewed = try #require(try await second.storedReply(reply.key)).fingerprint
     #expect(renewed != fingerprint && renewed != digest && renewed.count == 32)
     await second.close()

@@ -13,9 +13,10 @@ import TransferModel
 
 @testable import TransferService
 
-/// The cookies and credentials of idle sessions are in the ledger only, and no task or client notices. Sessions are idle at once here.
+/// The cookies and credentials of idle sessions are only in the ledger, without effect on tasks and clients. Here sessions are
+/// idle at once.
 @Suite(.endsInTime) struct IdleStorageTests {
-  /// Sets the cookie `q` that the path says, and replies with the cookies that it was sent.
+  /// Sets the cookie `q` to the value in the path, and replies with the cookies of the request.
   private let origin = TestOrigin { request, socket in
     let path = request.path.dropFirst()
     let fields = path.isEmpty ? [] : [("Set-Cookie", "q=\(path); Max-Age=3600; Path=/")]
@@ -31,8 +32,8 @@ import TransferModel
     Credential(user: "alice", password: "p", persistence: persistence)
   }
 
-  /// Waits until the session's cookies are in the ledger only.
-  private func unloaded(_ session: SessionID, in engine: any LocalCarrier) async throws {
+  /// Waits until the session's cookies are only in the ledger.
+  private func unloaded(_ session: SessionID, in engine: any TransferExecuting) async throws {
     while engine.storages.isLoaded(session)
       || !engine.cookies.cookies(of: session, now: Timestamp(seconds: 0)).isEmpty
     {
@@ -49,7 +50,7 @@ import TransferModel
     return String(decoding: body, as: UTF8.self)
   }
 
-  @Test func anIdleSessionIsUnloadedAndLoadedAgain() async throws {
+  @Test func `idle session is unloaded and loaded again`() async throws {
     let bench = try await LiveServiceBench(idleLifetime: .zero)
     let session = try await bench.session()
     for persistence in [Credential.Persistence.forSession, .permanent] {
@@ -71,8 +72,8 @@ import TransferModel
     await bench.stop()
   }
 
-  /// Each session is unloaded again and again while tasks and clients change its cookies.
-  @Test func noCookieIsLost() async throws {
+  /// Each session is unloaded repeatedly while tasks and clients change its cookies.
+  @Test func `unloading loses no cookie`() async throws {
     let bench = try await LiveServiceBench(idleLifetime: .zero)
     await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<8 {
@@ -94,20 +95,19 @@ import TransferModel
     await bench.stop()
   }
 
-  /// A service that starts reads no session's cookies before they are needed.
-  @Test func aStartReadsNoCookies() async throws {
+  @Test func `start reads no cookies`() async throws {
     let bench = try await LiveServiceBench()
     let session = try await bench.session()
     #expect(try await fetch("1", in: session, bench) == "")
-    try await bench.service.room.recorder.settle()
+    try await bench.service.runtime.recorder.flush()
     let service = try await bench.restarted()
     #expect(!service.engine.storages.isLoaded(session))
     #expect(try await fetch("", in: session, service) == "q=1")
     await service.stop()
   }
 
-  /// A client that stores a credential for the session only takes the permanent one away.
-  @Test func aCredentialForTheSessionReplacesTheRow() async throws {
+  /// Storing a credential for the session deletes the permanent one.
+  @Test func `credential for the session replaces the permanent row`() async throws {
     let bench = try await LiveServiceBench(idleLifetime: .zero)
     let session = try await bench.session()
     for persistence in [Credential.Persistence.permanent, .forSession] {
@@ -121,8 +121,8 @@ import TransferModel
     await bench.stop()
   }
 
-  /// What was for the session's life goes with it, whether it is in memory or not.
-  @Test func aBackgroundSessionThatEndsKeepsPermanentCredentials() async throws {
+  /// Credentials for the session are deleted at its end, whether they are loaded or not.
+  @Test func `invalidated background session keeps only permanent credentials`() async throws {
     let bench = try await LiveServiceBench(idleLifetime: .zero)
     let session = try await bench.session(.background)
     for persistence in [Credential.Persistence.forSession, .permanent] {
@@ -133,13 +133,13 @@ import TransferModel
     _ = try await bench.service.sessions.invalidate(session, .cancelTasks)
     let credentials = try await bench.service.credentials.credentials(of: session)
     #expect(credentials.map(\.space.realm) == ["permanent"])
-    try await bench.service.room.recorder.settle()
+    try await bench.service.runtime.recorder.flush()
     #expect(try await bench.store.storage(of: session).credentials.map(\.space.realm) == ["permanent"])
     await bench.stop()
   }
 }
 
-/// The same in the process that carries background tasks out.
+/// The same in the worker.
 @Suite(.blocking, .endsInTime) struct IdleWorkerStorageTests {
   private let origin = TestOrigin { _, socket in
     try socket.write(TestOrigin.reply("200 OK", [], [("Set-Cookie", "a=1; Path=/")]))
@@ -151,7 +151,7 @@ import TransferModel
     isSecure: false,
     isHTTPOnly: false, sameSite: nil, created: WorkerSamples.time, lastAccess: WorkerSamples.time)
 
-  @Test func commandsReachAnUnloadedJar() async throws {
+  @Test func `commands reach an unloaded jar`() async throws {
     let bench = try WorkerBench()
     bench.idleLifetime.withLock { $0 = .zero }
     let process = try await bench.started()
@@ -177,7 +177,7 @@ import TransferModel
     try await unloaded()
     try await bench.send([.session(.removeCookies(CookieFilter()))], of: session, to: process)
     #expect(try await sent() == "")
-    // The row is written behind what was written before for a transfer.
+    // The command's row must follow rows that were written for a transfer.
     try await bench.write { change in
       change.credentials = [
         StoredCredential(
@@ -198,8 +198,8 @@ import TransferModel
     await process.stop()
   }
 
-  /// While the cookies of a response are being recorded, under the lock of all cookies, another thread takes a command about cookies.
-  @Test func aCommandIsNotCarriedOutUnderTheLockOfTheCookies() async throws {
+  /// One thread records a response's cookies under the lock of all cookies, while another handles a command about cookies.
+  @Test func `command is not performed under the lock of the cookies`() async throws {
     let bench = try WorkerBench()
     let (isRecording, isGiven, once) = (Gate(), Gate(), Gate())
     once.open()
@@ -218,7 +218,8 @@ import TransferModel
       _ = isRecording.wait() || isRecording.wait()
       isGiven.open()
       let command = SessionCommand.setCookies([Self.cookie])
-      process.worker.give([.aside(0)], of: .init(asides: [(command: command, session: session.id)]))
+      process.worker.handle(
+        [.sessionCommand(0)], of: .init(asides: [(command: command, session: session.id)]))
     }()
     try await bench.send([.submit(task.id)], of: session, to: process)
     #expect(try await bench.outcomes(task)[0].error == nil)
@@ -230,8 +231,8 @@ import TransferModel
     await process.stop()
   }
 
-  /// A jar that commands alone have filled is unloaded, too.
-  @Test func cookiesOfCommandsAreUnloaded() async throws {
+  /// A jar that only commands have filled is unloaded too.
+  @Test func `cookies from commands are unloaded`() async throws {
     let bench = try WorkerBench()
     bench.idleLifetime.withLock { $0 = .zero }
     let process = try await bench.started()

@@ -8,7 +8,7 @@ import TransferModel
 
 @testable import TransferService
 
-/// The worker keeps the whole of a large session only while a task of it has an attempt.
+/// The worker keeps the whole of a large session only while a task of the session has an attempt.
 @Suite(.blocking, .endsInTime) struct LargeBackgroundSessionTests {
   private static func enlarge(_ configuration: inout SessionConfiguration) {
     configuration.httpAdditionalHeaders = HTTPHeaders([
@@ -105,6 +105,6 @@ import TransferModel
 extension WorkerBench {
   fileprivate func set(_ state: String, asStateOf session: TransferSession) throws {
     let id = session.id.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-    try LeftDatabase.execute("UPDATE session SET state = '\(state)' WHERE id = x'\(id)'", at: database)
+    try OfflineDatabase.execute("UPDATE session SET state = '\(state)' WHERE id = x'\(id)'", at: database)
   }
 }

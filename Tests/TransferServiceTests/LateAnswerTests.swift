@@ -13,22 +13,22 @@ import TransferModel
 
 @testable import TransferService
 
-/// Answers that cross an end on their way to whoever carries the task out.
+/// Answers that cross a task's end on their way to the engine or the worker.
 @Suite(.blocking, .endsInTime) struct LateAnswerTests {
-  /// Who cancels has nothing more to decide: what is answered afterwards would begin something that nobody ends.
-  @Test(arguments: [false, true]) func aCancelledTaskAsksNothing(_ isBySession: Bool) async throws {
+  /// An answer after the cancellation would start a transfer that no command ends.
+  @Test(arguments: [false, true]) func `cancel withdraws the decision`(_ isBySession: Bool) async throws {
     let bench = try await LiveServiceBench()
     var delegate = SessionDelegate()
     delegate.taskChallenges = .ask
     let session = try await bench.session(.background, delegate: delegate)
     let task = try await bench.task("http://127.0.0.1:1/", in: session, kind: .download)
-    let news = WorkerNews.fact(
+    let news = WorkerReport.fact(
       .asked(
         task.id, 1, .challenge(WorkerSamples.challenge(nil), .taskDidReceiveChallenge),
         at: WorkerSamples.time))
-    try await bench.tell([WorkerDocument.encode(news)])
+    try await bench.tell([QueueDocumentCoding.encode(news)])
     let decision = try await bench.decision(of: session)
-    // Nobody carries it out here: it stays canceling.
+    // No worker runs the task here, so it stays canceling.
     if isBySession {
       _ = try await bench.service.sessions.invalidate(session, .cancelTasks)
     } else {
@@ -43,14 +43,13 @@ import TransferModel
     await bench.stop()
   }
 
-  /// Whoever dies before the end of a cancelled task is on the disk may have cancelled nothing: its success is told again, and then its
-  /// body is wanted.
-  @Test func theBodyOfACancelledTaskGoesOnceItsEndHolds() async throws {
+  /// A crash before the end's commit may undo the cancellation. The repeated report then says that it succeeded, and the body is needed.
+  @Test func `body of a cancelled task is deleted after the commit of its end`() async throws {
     let bench = try await LiveServiceBench()
     let session = try await bench.session(.background)
     let task = try await bench.task("http://127.0.0.1:1/", in: session, kind: .download)
-    let room = bench.service.room
-    let bodies = room.engine.bodies(of: session, .background)
+    let runtime = bench.service.runtime
+    let bodies = runtime.engine.bodies(of: session, .background)
     let body = BlobKey(task.id, .body, nil)
     try bodies.create(body.part(.draft)).write([[1, 2]], at: 0)
     #expect(bodies.move(body.part(.draft), to: body))
@@ -59,19 +58,19 @@ import TransferModel
     bench.store.ping { gate.wait() }
     var outcome = task.outcome(.cancelled, "cancelled", at: bench.service.identifiers.now())
     (outcome.error, outcome.body, outcome.size) = (nil, .file, 2)
-    room.absorb([.ended(task.id, outcome)])
-    await room.pool.run {}
+    runtime.handle([.ended(task.id, outcome)])
+    await runtime.pool.run {}
     #expect(bodies.size(of: body) == 2)
     gate.open()
     #expect(try await bench.end(of: task.id).error?.name == "cancelled")
-    try await room.recorder.settle()
-    await room.pool.run {}
+    try await runtime.recorder.flush()
+    await runtime.pool.run {}
     #expect(bodies.size(of: body) == nil)
     await bench.stop()
   }
 
-  /// The transfer breaks off when its client has just made it a download: the engine tells the end of a data task that is over.
-  @Test func theEndOfADataTaskIsThatOfTheDownloadItBecame() async throws {
+  /// The transfer fails when the task has just become a download, so the engine reports the end of the data task.
+  @Test func `end of a data task ends the download that it became`() async throws {
     let gate = Gate()
     defer { gate.open() }
     let origin = TestOrigin { _, socket in
@@ -88,7 +87,7 @@ import TransferModel
     _ = try await bench.service.view(of: .default).answer(
       decision.id, with: JSONParser.parse(Array(#"{"disposition":"becomeDownload"}"#.utf8)))
     let download = try #require(try await bench.service.tasks.task(task.id).downloadTask)
-    bench.service.room.absorb([
+    bench.service.runtime.handle([
       .ended(
         task.id, task.outcome(.networkConnectionLost, "lost", at: bench.service.identifiers.now()))
     ])

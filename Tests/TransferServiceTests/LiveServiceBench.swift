@@ -16,8 +16,8 @@ import TransferModel
 @testable import SQLiteLedger
 @testable import TransferService
 
-/// The service between a real store and a real engine, without a door. Nobody carries its background tasks out: the test stands
-/// where the worker does.
+/// A service with a real ledger and a real engine, without HTTP. No worker runs its background tasks: the test acts as the
+/// worker.
 final class LiveServiceBench: Sendable {
   let store: any Ledger
   let service: TransferService
@@ -25,15 +25,15 @@ final class LiveServiceBench: Sendable {
   private let directory: String
   private let now: @Sendable () -> Timestamp
   private let isSlow: Bool
-  /// Its blob store, if it completes calls later.
+  /// The service's blob store, if `hasSlowBlobs` is set.
   let slowBlobs: SlowBlobs
 
   /// - Parameters:
   ///   - idleLifetime: how long an idle session keeps its connections, and its cookies and credentials in memory.
-  ///   - hasSlowBlobs: its blob store completes calls later, from other threads.
+  ///   - hasSlowBlobs: whether the blob store completes calls later, from other threads.
   ///   - now: the service's clock.
   convenience init(
-    _ moments: WatchedStore.Moments = .init(), idleLifetime: Duration = .seconds(60),
+    _ moments: ObservedLedger.Moments = .init(), idleLifetime: Duration = .seconds(60),
     hasSlowBlobs: Bool = false,
     now: @escaping @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
   ) async throws {
@@ -42,7 +42,7 @@ final class LiveServiceBench: Sendable {
   }
 
   private init(
-    in directory: String, _ moments: WatchedStore.Moments, _ idleLifetime: Duration, _ hasSlowBlobs: Bool,
+    in directory: String, _ moments: ObservedLedger.Moments, _ idleLifetime: Duration, _ hasSlowBlobs: Bool,
     _ now: @escaping @Sendable () -> Timestamp
   ) async throws {
     (self.directory, self.now, isSlow) = (directory, now, hasSlowBlobs)
@@ -52,20 +52,21 @@ final class LiveServiceBench: Sendable {
       try SQLiteLedger(path: directory + "/test.db", box: SecretBox(secrets: secrets)) { hub.publish($0) })
     let files = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
     try files.prepare()
-    let network = WorkerPool(name: "test-network", threads: 3)
+    let network = ThreadPool(name: "test-network", threads: 3)
     slowBlobs = SlowBlobs(files) { waiting in network.submit { waiting.answer() } }
     let blobs: any BlobStore = hasSlowBlobs ? slowBlobs : files
-    let relay = FactRelay()
+    let relay = FactCallback()
     var settings = TransferEngine.Settings(
       egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]), blobs: blobs,
-      pool: WorkerPool(name: "test-write", threads: 2))
+      pool: ThreadPool(name: "test-write", threads: 2))
     settings.idleSessions.lifetime = idleLifetime
     engine = try TransferEngine(workers: 1, settings: settings) { relay.deliver($0) }
     service = TransferService(
-      store: WatchedStore(store, moments), engine: engine,
-      background: BackgroundCarrier(doorbell: DoorbellPull(path: directory + "/no-bell")), relay: relay,
+      store: ObservedLedger(store, moments), engine: engine,
+      background: WorkerSessionRegistry(waker: WakeupClient(path: directory + "/no-bell")), relay: relay,
       hub: hub, blobs: blobs, box: SecretBox(secrets: secrets),
-      answerTagger: AnswerTagger(secrets: secrets), pool: WorkerPool(name: "test-read", threads: 1), now: now,
+      answerTagger: AnswerDigester(secrets: secrets), pool: ThreadPool(name: "test-read", threads: 1),
+      now: now,
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     _ = try await service.recover()
   }
@@ -77,7 +78,7 @@ final class LiveServiceBench: Sendable {
     return try await service.sessions.create(specification, of: .default).session.id
   }
 
-  /// A task that is to run.
+  /// Creates a resumed task.
   func task(
     _ url: String, in session: SessionID, kind: TaskKind = .data, beginning date: Timestamp? = nil
   ) async throws -> TransferTask {
@@ -93,13 +94,13 @@ final class LiveServiceBench: Sendable {
     return specification
   }
 
-  /// The task when it has ended.
+  /// Returns the task after its end.
   func end(of task: TaskID) async throws -> TransferTask {
     await service.tasks.waitForEnd(of: task, seconds: 30)
     return try await service.tasks.task(task)
   }
 
-  /// The next decision of a session that waits.
+  /// Waits for a session's next pending decision.
   func decision(of session: SessionID) async throws -> Decision {
     while true {
       let pending = try await service.decisions.page(of: session, state: .pending, after: nil, limit: 1)
@@ -108,16 +109,16 @@ final class LiveServiceBench: Sendable {
     }
   }
 
-  /// What a worker tells.
+  /// Writes the worker's reports.
   func tell(_ documents: [String]) async throws {
-    var change = StoreChange()
-    change.news = documents
+    var change = LedgerChange()
+    change.workerReports = documents
     try await store.write(change)
-    try await service.news.hear(.all, readsAll: true)
-    try await service.room.recorder.settle()
+    try await service.workerReports.startReading(.all, readsAll: true)
+    try await service.runtime.recorder.flush()
   }
 
-  /// Stops, and starts again on the same directory.
+  /// Stops the service and starts another on the same directory.
   func restarted() async throws -> LiveServiceBench {
     await stop()
     return try await LiveServiceBench(in: directory, .init(), .seconds(60), isSlow, now)

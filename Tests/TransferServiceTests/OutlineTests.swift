@@ -9,7 +9,7 @@ import TransferModel
 
 @testable import TransferService
 
-/// A large session is read from its row whenever its outline is not enough.
+/// A large session is read from its row when its outline is not enough.
 @Suite(.blocking, .endsInTime) struct OutlineTests {
   private static let long = String(repeating: "x", count: 5000)
 
@@ -20,7 +20,7 @@ import TransferModel
     return specification
   }
 
-  @Test func tasksOfARestingSessionGetItsConfiguration() async throws {
+  @Test func `tasks of an outlined session use its configuration`() async throws {
     let seen = Mutex<[Bool]>([])
     let origin = TestOrigin { request, socket in
       seen.withLock { $0.append(request["X-Session"] == "7") }
@@ -28,21 +28,21 @@ import TransferModel
       return true
     }
     let bench = try await LiveServiceBench()
-    let (room, sessions) = (bench.service.room, bench.service.sessions)
+    let (runtime, sessions) = (bench.service.runtime, bench.service.sessions)
     let created = try await sessions.create(Self.specification(), of: .default).session
     let id = created.id
-    #expect(room.session(id)?.isOutline == true)
-    #expect(try await sessions.whole(#require(room.session(id))) == created)
-    // One that runs at once, and one that waits first.
+    #expect(runtime.session(id)?.isOutline == true)
+    #expect(try await sessions.withConfiguration(#require(runtime.session(id))) == created)
+    // One task runs at once, the other waits first.
     let first = try await bench.task(origin.url, in: id)
     _ = try await bench.end(of: first.id)
     var specification = LiveServiceBench.specification(origin.url)
     specification.resume = false
     let second = try await bench.service.tasks.create(
       [specification], in: bench.service.sessions.session(id))[0]
-    try await bench.service.room.recorder.settle()
-    while room.session(id)?.isOutline != true { await Task.yield() }
-    #expect(room.look(at: id) { $0.tasks.isEvicted(second.id) } == true)
+    try await bench.service.runtime.recorder.flush()
+    while runtime.session(id)?.isOutline != true { await Task.yield() }
+    #expect(runtime.read(at: id) { $0.tasks.isEvicted(second.id) } == true)
     _ = try await bench.service.tasks.resume(second.id)
     _ = try await bench.end(of: second.id)
     #expect(seen.withLock { $0 } == [true, true])
@@ -59,7 +59,7 @@ import TransferModel
     var specification = Self.specification()
     (specification.type, specification.identifier) = (.background, "a")
     let created = try await sessions.create(specification, of: .default).session
-    #expect(bench.service.room.session(created.id)?.isOutline == true)
+    #expect(bench.service.runtime.session(created.id)?.isOutline == true)
     let found = try await sessions.create(specification, of: .default)
     #expect(found.session == created && !found.isNew)
     specification.description = "another"

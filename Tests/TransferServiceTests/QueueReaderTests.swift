@@ -5,9 +5,9 @@ import Testing
 
 @testable import TransferService
 
-/// One reader at a time, in order, nothing twice, whoever rings when.
+/// One reader at a time, in order, each row once, whatever the order of wake-ups.
 @Suite(.endsInTime) struct QueueReaderTests {
-  /// A queue in memory that is read while it grows; what is taken stays, as it does until the store has written so.
+  /// A queue in memory that grows while it is read. Rows stay until the reader has taken them.
   private final class Queue: Sendable {
     private struct State {
       var rows: [Int] = []
@@ -19,10 +19,10 @@ import Testing
     }
     private let state = Mutex(State())
     let page: Int
-    /// Hears after each page, before it counts as taken.
+    /// Each page, just after it was taken.
     let pages: AsyncStream<[Int]>
     private let tellPage: AsyncStream<[Int]>.Continuation
-    /// Hears of each fetch that found nothing, or failed.
+    /// Each fetch without rows: `true` if it found none, `false` if it failed.
     let ends: AsyncStream<Bool>
     private let tellEnd: AsyncStream<Bool>.Continuation
 
@@ -44,8 +44,8 @@ import Testing
     }
     func failNext(_ count: Int) { state.withLock { $0.faults = count } }
 
-    func fetch(_ after: Int64) throws(StoreError) -> [Queued<Int>] {
-      let rows: [Queued<Int>]? = state.withLock { state in
+    func fetch(_ after: Int64) throws(LedgerError) -> [QueueRow<Int>] {
+      let rows: [QueueRow<Int>]? = state.withLock { state in
         state.fetches.append(after)
         state.readers += 1
         state.mostReaders = max(state.mostReaders, state.readers)
@@ -55,7 +55,7 @@ import Testing
           return nil
         }
         return state.rows.filter { Int64($0) > after }.prefix(page).map {
-          Queued(number: Int64($0), content: $0)
+          QueueRow(number: Int64($0), content: $0)
         }
       }
       if rows?.isEmpty ?? true { tellEnd.yield(rows != nil) }
@@ -63,25 +63,25 @@ import Testing
       return rows
     }
 
-    func take(_ rows: [Queued<Int>]) {
+    func take(_ rows: [QueueRow<Int>]) {
       state.withLock { $0.taken += rows.map(\.content) }
       tellPage.yield(rows.map(\.content))
     }
 
     func reader(
-      _ whileTaking: @escaping @Sendable ([Int]) async throws(StoreError) -> Void = { _ in }
+      _ whileTaking: @escaping @Sendable ([Int]) async throws(LedgerError) -> Void = { _ in }
     ) -> QueueReader<Int> {
-      QueueReader { (after: Int64) async throws(StoreError) in
+      QueueReader { (after: Int64) async throws(LedgerError) in
         try self.fetch(after)
-      } take: { rows async throws(StoreError) in
+      } take: { rows async throws(LedgerError) in
         try await whileTaking(rows.map(\.content))
         self.take(rows)
       }
     }
   }
 
-  /// Lets those who wait go on once it is opened.
-  private actor Door {
+  /// Blocks its callers until it is opened.
+  private actor Gate {
     private var isOpen = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
     func pass() async {
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 2, 3, 4, 6, 10])
-  func allIsReadInOrderAndPageByPage(_ count: Int) async throws {
+  func `rows are read in order, page by page`(_ count: Int) async throws {
     let queue = Queue(count)
     try await queue.reader().readAll()
     #expect(queue.taken == Array(0..<count).map { $0 + 1 })
@@ -103,7 +103,7 @@ import Testing
     #expect(queue.fetches == starts)
   }
 
-  @Test func whatWasReadDoesNotComeAgain() async throws {
+  @Test func `rows that were read are not read again`() async throws {
     let queue = Queue(2)
     let reader = queue.reader()
     try await reader.readAll()
@@ -113,76 +113,76 @@ import Testing
     #expect(queue.taken == [1, 2, 3, 4])
   }
 
-  @Test func aRingStartsAReader() async {
+  @Test func `wakeup starts a reader`() async {
     let queue = Queue(1)
-    queue.reader().look()
+    queue.reader().poll()
     var pages = queue.pages.makeAsyncIterator()
     #expect(await pages.next() == [1])
   }
 
-  /// Whoever rings while somebody reads makes that one look again: what came behind its last look is found.
-  @Test func ringsWhileSomebodyReadsMakeThatOneLookAgain() async throws {
-    let (queue, door) = (Queue(1), Door())
+  /// A wake-up during a read makes the active reader read again, so it finds later rows.
+  @Test func `wakeups during a read make the reader read again`() async throws {
+    let (queue, door) = (Queue(1), Gate())
     let entered = AsyncStream<Void>.makeStream()
-    let reader = queue.reader { (_: [Int]) async throws(StoreError) in
+    let reader = queue.reader { (_: [Int]) async throws(LedgerError) in
       entered.continuation.yield()
       await door.pass()
     }
-    reader.look()
+    reader.poll()
     var entries = entered.stream.makeAsyncIterator()
     await entries.next()
-    // The reader holds its first page. None of these reads beside it.
-    for _ in 0..<5 { reader.look() }
+    // The reader has its first page. None of these calls starts a second reader.
+    for _ in 0..<5 { reader.poll() }
     try await reader.readAll()
     #expect(queue.fetches == [0])
     queue.add(1)
     await door.open()
     var ends = queue.ends.makeAsyncIterator()
-    // The end of the first look, and of the one that was asked for: five rings are one.
+    // One end for the first read and one for the second. The five wake-ups count as one.
     #expect(await ends.next() == true)
     #expect(await ends.next() == true)
     #expect(queue.taken == [1, 2])
     #expect(queue.fetches == [0, 1, 2, 2])
   }
 
-  @Test func aFetchThatFailsLosesNothing() async throws {
+  @Test func `failed fetch loses no row`() async throws {
     let queue = Queue(5)
     queue.failNext(1)
     let reader = queue.reader()
-    await #expect(throws: StoreError.self) { try await reader.readAll() }
+    await #expect(throws: LedgerError.self) { try await reader.readAll() }
     #expect(queue.taken == [])
     try await reader.readAll()
     #expect(queue.taken == [1, 2, 3, 4, 5])
   }
 
-  @Test func afterAFailureTheNextRingIsHeard() async {
+  @Test func `wakeup after a failed fetch reads the rows`() async {
     let queue = Queue(2)
     queue.failNext(1)
     let reader = queue.reader()
     var ends = queue.ends.makeAsyncIterator()
-    reader.look()
+    reader.poll()
     #expect(await ends.next() == false)
-    // It may not be over yet: then this makes it look again, and otherwise it starts another.
-    reader.look()
+    // The failed read may not be over yet. Then this wake-up makes it read again; otherwise it starts another.
+    reader.poll()
     #expect(await ends.next() == true)
     #expect(queue.taken == [1, 2])
   }
 
-  @Test func rowsThatCouldNotBeTakenComeAgain() async throws {
+  @Test func `rows that could not be taken are read again`() async throws {
     let queue = Queue(4)
     let failures = Atomic<Int>(1)
-    let reader = queue.reader { (rows: [Int]) async throws(StoreError) in
+    let reader = queue.reader { (rows: [Int]) async throws(LedgerError) in
       guard rows.contains(4), failures.load(ordering: .relaxed) > 0 else { return }
       failures.subtract(1, ordering: .relaxed)
       throw .unavailable("not now")
     }
-    await #expect(throws: StoreError.self) { try await reader.readAll() }
+    await #expect(throws: LedgerError.self) { try await reader.readAll() }
     #expect(queue.taken == [1, 2, 3])
     try await reader.readAll()
     #expect(queue.taken == [1, 2, 3, 4])
   }
 
-  @Test func manyRingersAndAQueueThatGrows() async {
+  @Test func `many concurrent wakeups read each row once`() async {
     let queue = Queue(0, page: 7)
     let reader = queue.reader()
     await withTaskGroup(of: Void.self) { group in
@@ -190,7 +190,7 @@ import Testing
         group.addTask {
           for _ in 0..<50 {
             queue.add(1)
-            reader.look()
+            reader.poll()
           }
         }
       }

@@ -22,7 +22,7 @@ import TransferModel
     Document.write(ResumeData(request: request, point: point, tenant: tenant))
   }
 
-  @Test func whatWasSealedIsOpened() throws {
+  @Test func `sealed resume data is opened as base64url`() throws {
     let text = sealer.seal(request, point, of: tenant)
     let opened = try #require(sealer.open(text, of: tenant))
     #expect(opened.request == request && opened.point == point)
@@ -42,11 +42,11 @@ import TransferModel
     request.headers.append("X", String(repeating: "a", count: size))
     let text = sealer.seal(request, point, of: tenant)
     #expect(try #require(sealer.open(text, of: tenant)).request == request)
-    // A short text opens to no more than the limit.
+    // A short text must not open to more than the limit.
     #expect(text.utf8.count > size || size < DocumentKind.resumeData.compressionLimit)
   }
 
-  @Test func noByteCanBeChanged() throws {
+  @Test func `any changed or missing byte is refused`() throws {
     let text = sealer.seal(request, point, of: tenant)
     let bytes = try #require(Base64.decodeForURL(text))
     #expect(!String(decoding: bytes, as: UTF8.self).contains("secret"))
@@ -92,7 +92,7 @@ import TransferModel
     #expect(sealer.open(String(sealed.dropFirst(SecretBox.prefix.count)), of: tenant) == nil)
   }
 
-  @Test func anotherServicesDataIsRefused() {
+  @Test func `data of another service is refused`() {
     let other = ResumeDataSealer(box: Self.box(2))
     #expect(sealer.open(other.seal(request, point, of: tenant), of: tenant) == nil)
   }
@@ -102,20 +102,20 @@ import TransferModel
     let rotated = ResumeDataSealer(box: Self.box(2, 1))
     #expect(rotated.open(text, of: tenant)?.request == request)
     #expect(ResumeDataSealer(box: Self.box(2)).open(text, of: tenant) == nil)
-    // The new key seals.
+    // New data are sealed with the new key.
     let new = rotated.seal(request, point, of: tenant)
     #expect(sealer.open(new, of: tenant) == nil)
     #expect(ResumeDataSealer(box: Self.box(2)).open(new, of: tenant)?.point == point)
   }
 
-  @Test func anotherTenantsDataIsRefused() {
+  @Test func `data of another tenant is refused`() {
     let text = sealer.seal(request, point, of: tenant)
     #expect(sealer.open(text, of: .default) == nil && sealer.open(text, of: Tenant(name: "T")) == nil)
     let common = sealer.seal(request, point, of: .default)
     #expect(sealer.open(common, of: tenant) == nil && sealer.open(common, of: .default) != nil)
   }
 
-  @Test func dataOfNoTenantIsRefused() {
+  @Test func `data without a tenant is refused`() {
     let nobodys = String(decoding: document, as: UTF8.self).replacing(
       #","tenant":"\#(tenant.name)""#, with: "")
     #expect(nobodys.utf8.count < document.count)
@@ -127,5 +127,5 @@ import TransferModel
   }
 
   @Test(arguments: ["", "x", "é", "AAAA", "====", "a b"])
-  func garbageIsRefused(_ text: String) { #expect(sealer.open(text, of: tenant) == nil) }
+  func `garbage is refused`(_ text: String) { #expect(sealer.open(text, of: tenant) == nil) }
 }

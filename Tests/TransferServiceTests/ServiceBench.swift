@@ -15,7 +15,7 @@ import TransferModel
 @testable import SQLiteLedger
 @testable import TransferService
 
-/// A service on a store of its own, that has not begun. The test stands where the worker does, and the service before this one.
+/// A service with a ledger of its own, not yet recovered. The test acts as the worker and as an earlier service.
 final class ServiceBench: Sendable {
   static let start = Timestamp(seconds: 1_800_000_000)
 
@@ -34,13 +34,13 @@ final class ServiceBench: Sendable {
 
   init() throws {
     directory = TemporaryDirectory.make("ferry-service")
-    let (hub, relay) = (EventHub(), FactRelay())
+    let (hub, relay) = (EventHub(), FactCallback())
     let keys = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
     store = CompositeLedger(
       try SQLiteLedger(path: directory + "/test.db", box: SecretBox(secrets: keys)) { hub.publish($0) })
     blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
     try blobs.prepare()
-    let pool = WorkerPool(name: "test-pool", threads: 2)
+    let pool = ThreadPool(name: "test-pool", threads: 2)
     engine = try TransferEngine(
       workers: 1,
       settings: .init(egress: EgressPolicy(allowedNetworks: []), blobs: blobs, pool: pool)
@@ -48,15 +48,15 @@ final class ServiceBench: Sendable {
     let now: @Sendable () -> Timestamp = { [clock] in clock.now }
     service = TransferService(
       store: store, engine: engine,
-      background: BackgroundCarrier(doorbell: DoorbellPull(path: directory + "/bell")), relay: relay,
+      background: WorkerSessionRegistry(waker: WakeupClient(path: directory + "/bell")), relay: relay,
       hub: hub, blobs: blobs, box: SecretBox(secrets: keys),
-      answerTagger: AnswerTagger(secrets: keys), pool: pool, now: now,
+      answerTagger: AnswerDigester(secrets: keys), pool: pool, now: now,
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
   }
 
   func advance(_ seconds: Double) { clock.advance(seconds) }
 
-  /// The store of another process.
+  /// Opens the ledger as another process.
   func another() throws -> SQLiteLedger {
     let keys = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
     return try SQLiteLedger(path: directory + "/test.db", box: SecretBox(secrets: keys)) { _ in }
@@ -67,15 +67,15 @@ final class ServiceBench: Sendable {
     await store.close()
   }
 
-  func write(_ body: (inout StoreChange) -> Void) async throws {
-    var change = StoreChange()
+  func write(_ body: (inout LedgerChange) -> Void) async throws {
+    var change = LedgerChange()
     body(&change)
     try await store.write(change)
   }
 
-  /// What was queued for the store is there.
+  /// Waits until all queued changes are committed.
   func written() async {
-    await withCheckedContinuation { continuation in store.record(StoreChange()) { continuation.resume() } }
+    await withCheckedContinuation { continuation in store.record(LedgerChange()) { continuation.resume() } }
   }
 
   static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: start, random: (number, number)) }
@@ -84,7 +84,7 @@ final class ServiceBench: Sendable {
     id: id(1), type: .background, createdAt: start, description: nil, configuration: SessionConfiguration(),
     delegate: nil, identifier: "a")
 
-  /// A task of the background session that an earlier service has created.
+  /// Adds a task of the background session, with the rows that an earlier service would have written.
   func task(_ number: UInt64, _ adjust: (inout TransferTask) -> Void = { _ in }) async throws -> TransferTask
   {
     let specification = TaskSpecification(kind: .data, request: TransferRequest(url: "http://192.0.2.1/"))
@@ -101,11 +101,11 @@ final class ServiceBench: Sendable {
     return task
   }
 
-  /// The tasks that the worker is asked to carry out.
+  /// Returns the tasks with a submit command.
   func submitted() async throws -> [TaskID] {
     await written()
     return try await store.commands(after: 0, limit: 1000).compactMap { row in
-      let command = try WorkerDocument.decode(BackgroundCommand.self, row.content.document)
+      let command = try QueueDocumentCoding.decode(BackgroundCommand.self, row.content.document)
       return if case .submit(let id) = command { id } else { nil }
     }
   }

@@ -23,10 +23,10 @@ import TransferModel
     return true
   }
 
-  /// All bytes of a stream; nil if it fails.
+  /// Reads all bytes of a stream. Returns `nil` if it fails.
   private static func read(_ stream: BodyStream) async -> [UInt8]? {
-    let (news, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    stream.start { bell.yield() }
+    let (news, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    stream.start { wakeup.yield() }
     var (bytes, iterator): ([UInt8], _) = ([], news.makeAsyncIterator())
     while true {
       switch stream.read(maximum: 100_000) {
@@ -95,7 +95,7 @@ import TransferModel
     return nil
   }
 
-  /// A client that is told "not found" would believe it and not ask again.
+  /// The client would believe "not found" and would not try again.
   @Test(arguments: [SlowBlobs.Call.open, .fetch])
   func storeThatFailsForAWhileIsReportedAsUnavailable(_ call: SlowBlobs.Call) async throws {
     let bench = try await LiveServiceBench(hasSlowBlobs: true)
@@ -126,7 +126,7 @@ import TransferModel
     let task = try await ended(.download, .default, first)
     let second = try await first.restarted()
     try await second.service.catchUp()
-    try await second.service.sweep()
+    try await second.service.collectOrphans()
     #expect(try await body(of: second.service.tasks.task(task.id), second) == Self.bytes)
     await second.stop()
   }

@@ -17,8 +17,7 @@ import TransferModel
 @testable import SQLiteLedger
 @testable import TransferService
 
-/// A store, and workers on it one after the other, each with an engine of its own: what the two processes share, and what goes with
-/// one of them. The test stands where the service does.
+/// A ledger, and workers on it one after another, each with its own engine. The test acts as the service.
 final class WorkerBench: Sendable {
   static let start = Timestamp(seconds: 1_800_000_000)
 
@@ -29,7 +28,7 @@ final class WorkerBench: Sendable {
   var database: String { directory + "/test.db" }
   private let clock = Mutex(WorkerBench.start)
   private let serial = Mutex<UInt64>(0)
-  private let bell: Doorbell
+  private let waker: WakeupSocket
   private let loop = EventLoop(name: "test-bell")
   private let rings: AsyncStream<Void>
 
@@ -41,15 +40,15 @@ final class WorkerBench: Sendable {
     ) { _ in }
     blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
     try blobs.prepare()
-    bell = try Doorbell(path: directory + "/bell")
+    waker = try WakeupSocket(path: directory + "/bell")
     let (rings, hear) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     self.rings = rings
-    bell.listen(on: loop) { hear.yield() }
+    waker.listen(on: loop) { hear.yield() }
     loop.start()
   }
 
   deinit {
-    loop.perform { [bell] in bell.close() }
+    loop.perform { [waker] in waker.close() }
     loop.stop()
   }
 
@@ -57,7 +56,7 @@ final class WorkerBench: Sendable {
 
   func path(_ key: BlobKey) -> String { "\(directory)/bodies/\(key)" }
 
-  /// The body that an attempt has left.
+  /// Returns the body that an attempt stored.
   func body(of task: TransferTask, _ outcome: TransferOutcome) throws -> [UInt8] {
     let key = BlobKey(task.id, .body, outcome.blob)
     return try #require(blobs.open(key).wait(at: 0, maximum: Int(outcome.size) + 1))
@@ -70,8 +69,8 @@ final class WorkerBench: Sendable {
 
   // MARK: Processes
 
-  /// Where the next worker's store stops.
-  let moments = Mutex(WatchedStore.Moments())
+  /// The moments at which the next worker's ledger calls the test.
+  let moments = Mutex(ObservedLedger.Moments())
 
   /// How long an idle session keeps its connections, and its cookies and credentials in memory.
   let idleLifetime = Mutex(Duration.seconds(60))
@@ -79,22 +78,22 @@ final class WorkerBench: Sendable {
   func engine(_ deliver: @escaping @Sendable ([TransferFact]) -> Void) throws -> TransferEngine {
     var settings = TransferEngine.Settings(
       egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]), blobs: blobs,
-      pool: WorkerPool(name: "test-write", threads: 2))
+      pool: ThreadPool(name: "test-write", threads: 2))
     settings.smallBodyLimit = 1024
     settings.idleSessions.lifetime = idleLifetime.withLock { $0 }
     settings.now = { [self] in now }
     return try TransferEngine(workers: 1, settings: settings, deliver: deliver)
   }
 
-  /// A worker that has an engine, and has not begun.
+  /// Makes a worker that has an engine but is not started.
   func worker() throws -> Process {
-    let relay = FactRelay()
+    let relay = FactCallback()
     let engine = try engine { relay.deliver($0) }
     let loop = EventLoop(name: "test-worker")
     loop.start()
     let worker = BackgroundWorker(
-      store: WatchedStore(store, moments.withLock { $0 }), engine: engine, relay: relay, blobs: blobs,
-      bell: DoorbellPull(path: directory + "/bell"), alarms: Alarms(on: loop), discretion: discretion,
+      store: ObservedLedger(store, moments.withLock { $0 }), engine: engine, relay: relay, blobs: blobs,
+      waker: WakeupClient(path: directory + "/bell"), timers: TimerSource(on: loop), discretion: discretion,
       now: { [self] in now },
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     return Process(worker: worker, engine: engine, loop: loop)
@@ -117,9 +116,9 @@ final class WorkerBench: Sendable {
     }
   }
 
-  // MARK: What the service writes
+  // MARK: The service's rows
 
-  /// A background session, in the store.
+  /// Adds a background session to the ledger.
   func session(
     delegate: SessionDelegate? = nil, _ adjust: (inout SessionConfiguration) -> Void = { _ in }
   ) async throws -> TransferSession {
@@ -135,7 +134,7 @@ final class WorkerBench: Sendable {
     return session
   }
 
-  /// A task that runs, in the store.
+  /// Adds a resumed task to the ledger.
   func task(
     _ url: String, in session: TransferSession, kind: TaskKind = .download, method: String = "GET",
     beginning date: Timestamp? = nil, resuming point: ResumePoint? = nil
@@ -158,8 +157,8 @@ final class WorkerBench: Sendable {
     }
   }
 
-  func write(_ body: (inout StoreChange) -> Void) async throws {
-    var change = StoreChange()
+  func write(_ body: (inout LedgerChange) -> Void) async throws {
+    var change = LedgerChange()
     body(&change)
     try await store.write(change)
   }
@@ -168,14 +167,14 @@ final class WorkerBench: Sendable {
     try await write { $0.commands = commands.map { $0.stored(for: session.id) } }
   }
 
-  /// Puts commands there and has them carried out, and waits until that is written.
+  /// Writes commands, lets the worker read them, and waits for the commit.
   func send(_ commands: [BackgroundCommand], of session: TransferSession, to process: Process) async throws {
     try await put(commands, of: session)
     try await process.worker.readCommands()
     await written()
   }
 
-  /// A worker with a download of a session of its own.
+  /// Starts a worker and submits a download in a new session.
   func submitted(
     _ url: String, delegate: SessionDelegate? = nil
   ) async throws -> (process: Process, session: TransferSession, task: TransferTask) {
@@ -186,21 +185,21 @@ final class WorkerBench: Sendable {
     return (process, session, task)
   }
 
-  /// What was queued for the store is there.
+  /// Waits until all queued changes are committed.
   func written() async {
-    await withCheckedContinuation { continuation in store.record(StoreChange()) { continuation.resume() } }
+    await withCheckedContinuation { continuation in store.record(LedgerChange()) { continuation.resume() } }
   }
 
-  // MARK: What the worker writes
+  // MARK: The worker's rows
 
-  func news() async throws -> [WorkerNews] {
-    try await store.news(after: 0, limit: 1000).map {
-      try WorkerDocument.decode(WorkerNews.self, $0.content)
+  func news() async throws -> [WorkerReport] {
+    try await store.workerReports(after: 0, limit: 1000).map {
+      try QueueDocumentCoding.decode(WorkerReport.self, $0.content)
     }
   }
 
-  /// All news, once there is what is asked for.
-  func news(until isThere: ([WorkerNews]) -> Bool) async throws -> [WorkerNews] {
+  /// Waits until the reports satisfy the condition, and returns all of them.
+  func news(until isThere: ([WorkerReport]) -> Bool) async throws -> [WorkerReport] {
     var iterator = rings.makeAsyncIterator()
     while true {
       let news = try await news()
@@ -218,29 +217,29 @@ final class WorkerBench: Sendable {
     await written()
     return Dictionary(
       uniqueKeysWithValues: try await store.work().map {
-        ($0.task, try WorkerDocument.decode(WorkState.self, $0.document))
+        ($0.task, try QueueDocumentCoding.decode(WorkState.self, $0.document))
       })
   }
 
-  /// What an earlier process has left of a task.
+  /// Writes a task's work as an earlier worker left it.
   func leave(_ task: TransferTask, _ body: (inout WorkState) -> Void) async throws {
     var state = WorkState()
     (state.attempts, state.startedAt) = (1, now)
     body(&state)
-    let document = WorkerDocument.encode(state)
+    let document = QueueDocumentCoding.encode(state)
     try await write {
       $0.work = [StoredWork(task: task.id, session: task.sessionID, document: document)]
     }
   }
 }
 
-extension [WorkerNews] {
+extension [WorkerReport] {
   func outcome(of task: TaskID) -> TransferOutcome? {
     for case .fact(.ended(task, let outcome)) in self { return outcome }
     return nil
   }
 
-  /// The names of what was told of a task, but for progress.
+  /// Returns the names of a task's reports, without progress.
   func names(of task: TaskID) -> [String] {
     filter { news in
       if case .fact(.progress) = news { return false }

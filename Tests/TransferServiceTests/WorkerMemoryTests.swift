@@ -10,13 +10,13 @@ import TransferModel
 
 @testable import TransferService
 
-/// What an attempt of a background task has got, and was told, is there for the next one.
+/// The bytes and the answers of an attempt are kept for the next one.
 @Suite(.blocking, .endsInTime) struct WorkerMemoryTests {
   private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
   private static let half = 150_000
 
-  /// The connection breaks in the middle, and then the origin is too busy for a while.
-  @Test func aBusyOriginTakesNothingAway() async throws {
+  /// The connection breaks in the middle; then the origin is busy for some attempts.
+  @Test func `busy origin does not discard the partial body`() async throws {
     let bytes = Self.bytes
     let busy = Countdown(2)
     let origin = TestOrigin { request, socket in
@@ -46,8 +46,8 @@ import TransferModel
     await process.stop()
   }
 
-  /// Where redirects have led is told by the task's row; another attempt begins where the first one did.
-  @Test func everyAttemptBeginsAtTheTasksOwnRequest() async throws {
+  /// The task's row names the target of its redirects. Another attempt starts at the first request.
+  @Test func `every attempt starts with the original request of the task`() async throws {
     let origin = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("200 OK"))
       return true
@@ -67,8 +67,8 @@ import TransferModel
     await process.stop()
   }
 
-  /// Whoever dies before it has asked the origin has not used up what the client gave.
-  @Test func resumeDataIsThereFromTheFirstRow() async throws {
+  /// A worker that dies before the first request must not lose the client's resume data.
+  @Test func `resume data is in the first row`() async throws {
     let bench = try WorkerBench()
     let process = try await bench.started()
     let session = try await bench.session()
@@ -84,9 +84,9 @@ import TransferModel
     await process.stop()
   }
 
-  /// A delegate's answer outlives the process that asked, and the attempt that it was for.
-  @Test func anAnswerIsAskedForOnce() async throws {
-    // libcurl itself asks once more where a connection that it had used before is closed.
+  /// The delegate's answer outlives the worker and the attempt that needed it.
+  @Test func `answered challenge is not asked again`() async throws {
+    // libcurl repeats the request once itself if a reused connection was closed.
     let died = Countdown(2)
     let origin = TestOrigin { request, socket in
       guard request["Authorization"] != nil else {
@@ -110,7 +110,7 @@ import TransferModel
     _ = try await bench.news { $0.names(of: task.id).contains("retries") }
     #expect(try await bench.work()[task.id]?.answers.map(\.answer) == [answer])
     await first.stop()
-    // The wait is over, however long it was to be.
+    // The next attempt is due now.
     let waiting = try #require(try await bench.work()[task.id])
     try await bench.leave(task) { state in
       state = waiting
@@ -122,8 +122,8 @@ import TransferModel
     await second.stop()
   }
 
-  /// An answer that the origin refuses is not given again: the delegate is asked.
-  @Test func aRefusedAnswerIsNotRepeated() async throws {
+  /// The delegate is asked again after the origin refused its answer.
+  @Test func `refused answer is not repeated`() async throws {
     let origin = TestOrigin { request, socket in
       try socket.write(TestOrigin.reply("401 No", [], [("WWW-Authenticate", "Basic realm=\"r\"")]))
       return true
@@ -143,8 +143,8 @@ import TransferModel
     await process.stop()
   }
 
-  /// Who is handed over asks again, and the service has to know that the old question means nothing any more.
-  @Test func aQuestionIsWithdrawnAtAHandover() async throws {
+  /// The next worker asks again, so the service must withdraw the first decision.
+  @Test func `handover withdraws the decision`() async throws {
     let origin = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("401 No", [], [("WWW-Authenticate", "Basic realm=\"r\"")]))
       return true
@@ -166,8 +166,8 @@ import TransferModel
     await second.stop()
   }
 
-  /// The service has asked, and told so.
-  @Test func aDelayedRequestThatWasAskedForIsNotToldAgain() async throws {
+  /// If the delegate was asked, the service has already reported the delayed request.
+  @Test func `delayed request that was asked about is not reported again`() async throws {
     let origin = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("200 OK"))
       return true
@@ -186,8 +186,8 @@ import TransferModel
     }
   }
 
-  /// Nobody waits for a task that does nothing.
-  @Test func discretionaryTasksYieldToThoseThatRun() async throws {
+  /// A suspended task does not count as running.
+  @Test func `discretionary task yields only to running tasks`() async throws {
     let gate = Gate()
     let origin = TestOrigin { request, socket in
       if request.path == "/slow" { gate.wait() }
@@ -213,7 +213,7 @@ import TransferModel
   }
 }
 
-/// So many times not, and then always.
+/// Returns `false` for the given number of calls, then `true`.
 private final class Countdown: Sendable {
   private let left: Mutex<Int>
 

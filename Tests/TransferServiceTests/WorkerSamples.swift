@@ -7,7 +7,7 @@ import TransferModel
 
 @testable import TransferService
 
-/// One of everything that the two processes tell each other.
+/// One sample of everything that the service and the worker exchange.
 enum WorkerSamples {
   static let time = Timestamp(microseconds: 1_800_000_000_123_457)
   static let task = TaskID(at: time, random: (3, .max))
@@ -127,7 +127,7 @@ enum WorkerSamples {
     .removeCookies(CookieFilter(path: "/p", name: "n")), .reset, .flush, .forget,
   ]
 
-  /// What the engine reports of background tasks, and the worker passes on.
+  /// The facts of background tasks, which the worker reports to the service.
   static let facts: [TransferFact] = [
     .began(task, at: time), .redirected(task, response, to: request, at: time),
     .notified(task, .informational(status: 103, headers: response.headers), at: time),
@@ -139,8 +139,8 @@ enum WorkerSamples {
     .authenticated(task, space, certificate), .progress(task, progress, at: time), .ended(task, outcome),
   ]
 
-  static let news: [WorkerNews] =
-    (facts + [.beganDelayed(task, at: time), .wasTakenOver(task, at: time)] + retries + bodies).map {
+  static let news: [WorkerReport] =
+    (facts + [.beganDelayed(task, at: time), .attemptReplaced(task, at: time)] + retries + bodies).map {
       .fact($0)
     } + [.changedCookies(session, cookies), .refused(count: 3)]
 
@@ -166,34 +166,34 @@ enum WorkerSamples {
   static let retryWait = RetryWait(
     lastError: TransferError(.timedOut, ""), nextAttemptAt: time.adding(seconds: 9))
 
-  /// Failed attempts, with what tasks say of them.
+  /// Failed attempts that are retried.
   static let retries: [TransferFact] = {
     var busy = TransferError(
       .badServerResponse, "the origin answered with status 503", failingURL: "http://a/")
     busy.status = 503
     return [busy, errors[0]].map {
-      .retries(
+      .willRetry(
         task, count: 3, at: time, wait: RetryWait(lastError: $0, nextAttemptAt: time.adding(seconds: 9)))
     }
   }()
 
-  /// As full as it can be.
+  /// Work with a value for every member.
   static let state: WorkState = {
     var state = WorkState()
     (state.attempts, state.retries, state.failures, state.deaths, state.crashes) = (3, 2, 5, 1, 7)
-    (state.furthest, state.questions) = (3, 4)
+    (state.furthest, state.decisionCount) = (3, 4)
     (state.isSuspended, state.hasBegun, state.isActive) = (true, true, true)
     (state.startedAt, state.retryAt) = (time, Timestamp(microseconds: .max))
     (state.retryDelay, state.partial) = (0.1, point)
     (state.request, state.cancellation) = (request, .keepingPartial)
-    state.question = AskedChallenge(challenge(.serverCertificateUntrusted))
+    state.openChallenge = ChallengeIdentity(challenge(.serverCertificateUntrusted))
     state.answers = [
-      AnsweredChallenge(challenge: AskedChallenge(challenge(nil)), answer: .useCredential(password))
+      AnsweredChallenge(challenge: ChallengeIdentity(challenge(nil)), answer: .useCredential(password))
     ]
     return state
   }()
 
-  /// Credentials do not print what they hold.
+  /// Returns the credential, which descriptions leave out.
   static func secrets(of command: BackgroundCommand) -> Credential? {
     switch command {
     case .task(_, .answer(.challenge(.useCredential(let credential)), _)),
@@ -203,7 +203,7 @@ enum WorkerSamples {
     }
   }
 
-  static func secrets(of news: WorkerNews) -> Credential? {
+  static func secrets(of news: WorkerReport) -> Credential? {
     switch news {
     case .fact(.authenticated(_, _, let credential)): credential
     case .fact(.asked(_, _, .challenge(let challenge, _), _)): challenge.proposedCredential
@@ -213,7 +213,7 @@ enum WorkerSamples {
     }
   }
 
-  /// A new case must be named here before this compiles, and then stand in the table.
+  /// The exhaustive switch makes the compiler demand a name for each new case. The samples must then contain the case.
   static func name(_ command: BackgroundCommand) -> String {
     switch command {
     case .submit: "submit"
@@ -246,7 +246,7 @@ enum WorkerSamples {
     }
   }
 
-  static func name(_ news: WorkerNews) -> String {
+  static func name(_ news: WorkerReport) -> String {
     switch news {
     case .fact(let fact): name(fact)
     case .changedCookies: "changedCookies"
@@ -265,13 +265,13 @@ enum WorkerSamples {
     case .waitsForConnectivity: "waitsForConnectivity"
     case .asked: "asked"
     case .resumed: "resumed"
-    case .keeps: "keeps"
+    case .keptPartial: "keeps"
     case .authenticated: "authenticated"
     case .progress: "progress"
     case .ended: "ended"
-    case .retries: "retries"
+    case .willRetry: "retries"
     case .beganDelayed: "beganDelayed"
-    case .wasTakenOver: "wasTakenOver"
+    case .attemptReplaced: "wasTakenOver"
     }
   }
 }

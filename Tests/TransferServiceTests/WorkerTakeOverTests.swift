@@ -10,14 +10,14 @@ import TransferModel
 
 @testable import TransferService
 
-/// What one worker leaves, the next one goes on with.
+/// A worker continues the tasks of an earlier worker.
 @Suite(.blocking, .endsInTime) struct WorkerTakeOverTests {
   private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
   private static let half = 150_000
   private static let head =
     "HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\nETag: \"v\"\r\nAccept-Ranges: bytes\r\n\r\n"
 
-  /// Gives half of its bytes and then waits; whoever comes for a range gets it.
+  /// Sends half of the bytes and then waits. Requests with a range receive the rest.
   private static func origin(_ gate: Gate) -> TestOrigin {
     TestOrigin { request, socket in
       if let range = request["Range"], let first = Int(range.dropFirst(6).dropLast()) {
@@ -33,14 +33,14 @@ import TransferModel
     }
   }
 
-  private func received(_ news: [WorkerNews]) -> Int64 {
+  private func received(_ news: [WorkerReport]) -> Int64 {
     news.compactMap {
       if case .fact(.progress(_, let progress, _)) = $0 { progress.countOfBytesReceived } else { nil }
     }
     .max() ?? 0
   }
 
-  @Test func whoDrainsKeepsWhatIsThereAndTheNextGoesOn() async throws {
+  @Test func `draining worker keeps the partial body, and the next one resumes`() async throws {
     let gate = Gate()
     let origin = Self.origin(gate)
     let bench = try WorkerBench()
@@ -53,7 +53,7 @@ import TransferModel
     let state = try #require(try await bench.work()[task.id])
     #expect(!state.isActive && state.partial?.download?.partial.offset == Int64(Self.half))
     #expect(try await bench.news().names(of: task.id) == ["began"])
-    // What comes now is the next one's.
+    // Commands that arrive now are for the next worker.
     try await bench.send([.task(task.id, .setPriority(1))], of: session, to: first)
     await first.stop()
     gate.open()
@@ -63,30 +63,30 @@ import TransferModel
     #expect(try bench.body(of: task, outcome) == Self.bytes)
     #expect(origin.requests.map { $0["Range"] } == [nil, "bytes=\(Self.half)-"])
     #expect(try await bench.news().names(of: task.id).contains("resumed"))
-    // It was handed over: nobody has to be told that somebody else has it.
+    // After a handover, no reports of a take-over are needed.
     #expect(!(try await bench.news().names(of: task.id).contains("wasTakenOver")))
     await second.stop()
   }
 
-  @Test func drainingWithNothingToDoReturns() async throws {
+  @Test func `draining an idle worker returns`() async throws {
     let bench = try WorkerBench()
     let process = try await bench.started()
     await process.worker.drain()
     let session = try await bench.session()
     let task = try await bench.task("http://127.0.0.1:1/", in: session)
     try await bench.send([.submit(task.id)], of: session, to: process)
-    // It is the next one's.
+    // The task waits for the next worker.
     #expect(try await bench.work()[task.id]?.attempts == 0)
     await process.stop()
   }
 
   @Test(arguments: [(false, true, 3), (true, true, 4), (true, false, 3)] as [(Bool, Bool, Int)])
-  func deathsCountWhereItWasACrashAndTheTaskRan(_ hasCrashed: Bool, _ wasActive: Bool, _ deaths: Int)
+  func `crash counts against running tasks only`(_ hasCrashed: Bool, _ wasActive: Bool, _ deaths: Int)
     async throws
   {
     let bench = try WorkerBench()
     let session = try await bench.session()
-    // Suspended, so that nothing becomes of it.
+    // The task is suspended, so that no attempt begins.
     let task = try await bench.task("http://127.0.0.1:1/", in: session)
     try await bench.leave(task) { state in
       (state.isActive, state.isSuspended, state.deaths, state.crashes) = (wasActive, true, 3, 5)
@@ -98,7 +98,7 @@ import TransferModel
     await process.stop()
   }
 
-  @Test func whatIsDeadlyTooOftenFails() async throws {
+  @Test func `task fails at the limit of crashes`() async throws {
     let bench = try WorkerBench()
     let session = try await bench.session()
     let task = try await bench.task("http://127.0.0.1:1/", in: session)
@@ -117,13 +117,13 @@ import TransferModel
     await process.stop()
   }
 
-  @Test func whatIsOnTheDiskIsGoneOnFrom() async throws {
+  @Test func `next worker resumes from the bytes on disk`() async throws {
     let gate = Gate()
     let origin = Self.origin(gate)
     let bench = try WorkerBench()
     let session = try await bench.session()
     let task = try await bench.task(origin.url, in: session)
-    // A crash: the bytes are under the name of what is being received, and the row tells of fewer.
+    // After a crash the bytes are in the draft, and the row has a smaller offset.
     try Data(Self.bytes[..<Self.half]).write(
       to: URL(fileURLWithPath: bench.path(BlobKey(task.id, .draft, nil))))
     try await bench.leave(task) { state in
@@ -139,12 +139,11 @@ import TransferModel
     await process.stop()
   }
 
-  /// Otherwise a task that is deadly at once is not known as one to whoever comes next; a POST that was sent is not known to have
-  /// been; and the bytes of another download that an attempt has taken are not given back.
+  /// Three facts must survive a crash: a crashing task's attempt, a sent POST, and bytes taken from another download.
   @Test(arguments: [
     (true, "GET", false), (false, "POST", false), (false, "PATCH", false), (false, "GET", true),
   ])
-  func anAttemptIsOnTheDiskBeforeItBegins(
+  func `attempt is committed before its request is sent`(
     _ hasCrashed: Bool, _ method: String, _ goesOn: Bool
   ) async throws {
     let former = TaskID(high: 9, low: 9)
@@ -158,7 +157,7 @@ import TransferModel
       let read = DispatchSemaphore(value: 0)
       Task.detached {
         let rows = try await store.work()
-        let states = rows.compactMap { try? WorkerDocument.decode(WorkState.self, $0.document) }
+        let states = rows.compactMap { try? QueueDocumentCoding.decode(WorkState.self, $0.document) }
         seen.all.withLock { $0.append(states.map(\.isActive) == [true]) }
         read.signal()
       }
@@ -179,8 +178,9 @@ import TransferModel
     await process.stop()
   }
 
-  /// Nobody knows whether the origin has acted on it: another attempt is one more, and is told; a GET may begin anew unseen.
-  @Test(arguments: [("POST", 1), ("GET", 0)]) func aDeathDuringARequestIsCounted(
+  /// The origin may have acted on the POST, so the next attempt counts and is reported as a retry. A GET is repeated without a
+  /// retry.
+  @Test(arguments: [("POST", 1), ("GET", 0)]) func `worker death during a POST counts as a retry`(
     _ method: String, _ retries: Int
   ) async throws {
     let origin = TestOrigin { _, socket in
@@ -199,8 +199,7 @@ import TransferModel
     await process.stop()
   }
 
-  /// Who allows one attempt gets one.
-  @Test func aPOSTThatMayBeTriedOnceIsNotSentAgain() async throws {
+  @Test func `POST with one allowed attempt is not repeated after a crash`() async throws {
     let origin = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("200 OK"))
       return true
@@ -216,8 +215,8 @@ import TransferModel
     await process.stop()
   }
 
-  /// Another process sends it again: that is seen. What had not gone out is not one more.
-  @Test func aPOSTThatIsHandedOverIsCounted() async throws {
+  /// The next worker sends the POST again, which counts as a retry. A POST that was not sent does not count.
+  @Test func `POST that is handed over counts as a retry`() async throws {
     let (asked, gate) = (Gate(), Gate())
     let origin = TestOrigin { _, socket in
       asked.open()
@@ -247,8 +246,9 @@ import TransferModel
     await second.stop()
   }
 
-  /// Two workers in a row died over each of them, or many each of which lived for a while: whichever the next death meets is the one.
-  @Test(arguments: [(1, 1), (0, 19)]) func suspectsAreTriedOneAtATime(_ deaths: Int, _ crashes: Int)
+  /// Either two workers in a row crashed while these tasks ran, or many did over a longer time. Trying one task at a time shows
+  /// which task crashes the worker.
+  @Test(arguments: [(1, 1), (0, 19)]) func `suspects are tried one at a time`(_ deaths: Int, _ crashes: Int)
     async throws
   {
     let (asked, gate) = (Gate(), Gate())
@@ -277,8 +277,7 @@ import TransferModel
     await process.stop()
   }
 
-  /// A suspect that cannot be tried now lets the others go first.
-  @Test(arguments: [true, false]) func aSuspectThatWaitsHoldsNobodyUp(_ isSuspended: Bool) async throws {
+  @Test(arguments: [true, false]) func `suspect that waits delays none`(_ isSuspended: Bool) async throws {
     let origin = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("200 OK"))
       return true
@@ -303,11 +302,10 @@ import TransferModel
     await process.stop()
   }
 
-  /// Without a task there is nothing to do.
-  @Test func aRowWithoutATaskGoes() async throws {
+  @Test func `work without a task is deleted`() async throws {
     let bench = try WorkerBench()
     let session = try await bench.session()
-    let (gone, whole) = (TaskID(high: 9, low: 9), WorkerDocument.encode(WorkState()))
+    let (gone, whole) = (TaskID(high: 9, low: 9), QueueDocumentCoding.encode(WorkState()))
     try await bench.write { change in
       change.work = [StoredWork(task: gone, session: session.id, document: whole)]
     }
@@ -316,8 +314,8 @@ import TransferModel
     await process.stop()
   }
 
-  /// Commands that wait are about what an earlier process left: whoever rings early must not have them read before that is known.
-  @Test func commandsWaitForTheStart() async throws {
+  /// The waiting commands concern an earlier worker's tasks, so they must not be read before the take-over.
+  @Test func `commands are read after the takeover`() async throws {
     let origin = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("200 OK"))
       return true
@@ -328,8 +326,8 @@ import TransferModel
     try await bench.leave(task) { $0.isSuspended = true }
     try await bench.put([.task(task.id, .resume)], of: session)
     let process = try bench.worker()
-    process.worker.lookForCommands()
-    // Time enough for whoever would read them now.
+    process.worker.pollCommands()
+    // Gives a reader enough time to take the commands.
     for _ in 0..<50 { await bench.written() }
     #expect(try await bench.store.commands(after: 0, limit: 9).count == 1)
     try await process.worker.start(afterCrash: false)

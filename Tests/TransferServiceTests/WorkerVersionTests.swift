@@ -10,7 +10,7 @@ import TransferModel
 
 @testable import TransferService
 
-/// A worker between versions: what it cannot read is kept, and a later worker reads it again.
+/// Workers of different versions: unreadable documents are kept, and a later worker reads them again.
 @Suite(.blocking, .endsInTime) struct WorkerVersionTests {
   private let origin = TestOrigin { _, socket in
     try socket.write(TestOrigin.reply("200 OK"))
@@ -18,12 +18,12 @@ import TransferModel
   }
 
   private func unknown(_ task: TransferTask) -> StoredCommand {
-    let document = WorkerDocument.encode(BackgroundCommand.task(task.id, .suspend))
+    let document = QueueDocumentCoding.encode(BackgroundCommand.task(task.id, .suspend))
       .replacingOccurrences(of: #""suspend""#, with: #""holdStill""#)
     return StoredCommand(session: task.sessionID, document: document)
   }
 
-  @Test func aCommandIsKeptWithWhatComesAfterIt() async throws {
+  @Test func `unreadable command is kept with later ones of its task`() async throws {
     let bench = try WorkerBench()
     let process = try await bench.started()
     let session = try await bench.session()
@@ -39,12 +39,12 @@ import TransferModel
     #expect(try await bench.news().contains { if case .refused(2) = $0 { true } else { false } })
     #expect(origin.requests.map(\.path) == ["/other"])
     await process.stop()
-    // Neither does the next one know it.
+    // The next worker cannot read the command either.
     let second = try await bench.started()
     #expect(try await bench.store.commands(after: 0, limit: 9).map(\.number) == [1, 2])
     #expect(second.worker.isIdle)
     await second.stop()
-    // One to whom it says something finds the rest behind it.
+    // Without the unreadable command, the next worker reads the later ones.
     try await bench.write { $0.takenCommands = [1...1] }
     let third = try await bench.started()
     #expect(try await bench.outcomes(held)[0].error == nil)
@@ -52,12 +52,12 @@ import TransferModel
     await third.stop()
   }
 
-  /// How far it has come is not known: to begin anew might send a POST twice.
-  @Test func aRowIsKeptAndItsTaskWaits() async throws {
+  /// The progress is unknown. Starting again might send the POST twice.
+  @Test func `unreadable work is kept and its task waits`() async throws {
     let bench = try WorkerBench()
     let session = try await bench.session()
     let task = try await bench.task(origin.url, in: session, method: "POST")
-    let newer = WorkerDocument.encode(WorkState()).replacingOccurrences(
+    let newer = QueueDocumentCoding.encode(WorkState()).replacingOccurrences(
       of: #""v":1"#, with: #""v":2"#)
     let rows = [StoredWork(task: task.id, session: session.id, document: newer)]
     try await bench.write { $0.work = rows }

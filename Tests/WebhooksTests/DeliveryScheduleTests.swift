@@ -16,13 +16,13 @@ import TransferModel
   }
 
   private func after(
-    _ answer: DeliverySchedule.Answer, attempts: Int = 0, jitter: Double = 0
+    _ answer: DeliverySchedule.EndpointResponse, attempts: Int = 0, jitter: Double = 0
   ) -> WebhookDelivery {
-    DeliverySchedule.after(answer, of: delivery(attempts: attempts), at: Self.now, jitter: jitter)
+    DeliverySchedule.nextDelivery(answer, of: delivery(attempts: attempts), at: Self.now, jitter: jitter)
   }
 
   @Test(arguments: [200, 201, 202, 204, 226, 299], [0, 9])
-  func successDelivers(_ status: Int, _ attempts: Int) {
+  func `2xx ends the delivery successfully`(_ status: Int, _ attempts: Int) {
     let result = after(.init(status: status), attempts: attempts)
     #expect(result.state == .delivered)
     #expect(result.lastStatus == status)
@@ -30,7 +30,7 @@ import TransferModel
   }
 
   @Test(arguments: [100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 409, 411, 429, 500, 503, 599])
-  func everyOtherStatusIsTriedAgain(_ status: Int) {
+  func `other statuses are retried`(_ status: Int) {
     let result = after(.init(status: status))
     #expect(result.state == .pending)
     #expect(result.lastStatus == status)
@@ -39,19 +39,19 @@ import TransferModel
   }
 
   @Test(arguments: [0, 4, 9])
-  func goneEndsItAtOnce(_ attempts: Int) {
+  func `410 ends the delivery at once`(_ attempts: Int) {
     let result = after(.init(status: 410, retryAfter: "60"), attempts: attempts)
     #expect(result.state == .failed)
     #expect(result.attempts == attempts + 1)
     #expect(result.nextAttemptAt == delivery().nextAttemptAt)
   }
 
-  @Test func noAnswerIsTriedAgainAndKeepsItsReason() {
-    let result = after(.init(status: nil, error: "no answer within 15 s"))
+  @Test func `missing response is retried and keeps its reason`() {
+    let result = after(.init(status: nil, error: "no reply within 15 s"))
     #expect(result.state == .pending)
     #expect(result.lastStatus == nil)
-    #expect(result.lastError == "no answer within 15 s")
-    let later = DeliverySchedule.after(.init(status: 500), of: result, at: Self.now, jitter: 0)
+    #expect(result.lastError == "no reply within 15 s")
+    let later = DeliverySchedule.nextDelivery(.init(status: 500), of: result, at: Self.now, jitter: 0)
     #expect(later.lastError == nil)
     #expect(later.lastStatus == 500)
   }
@@ -65,7 +65,7 @@ import TransferModel
       ("Tue Nov 14 22:15:20 2023", 120), ("Tue, 14 Nov 2023 22:13:21 GMT", 5),
       ("Tue, 14 Nov 2023 22:00:00 GMT", 5), ("Thu, 14 Nov 2024 22:15:20 GMT", 86_400),
     ] as [(String?, Double)])
-  func retryAfterOnlyPutsOff(_ asked: String?, _ wait: Double) {
+  func `endpoint can only delay the next attempt`(_ asked: String?, _ wait: Double) {
     let result = after(.init(status: 429, retryAfter: asked))
     #expect(result.nextAttemptAt == Self.now.adding(seconds: wait))
   }
@@ -73,7 +73,7 @@ import TransferModel
   @Test(arguments: [
     (1, 5.0), (2, 300), (3, 1800), (4, 7200), (5, 18_000), (6, 36_000), (7, 50_400), (8, 72_000), (9, 86_400),
   ])
-  func waitsAsTheScheduleSays(_ made: Int, _ delay: Double) {
+  func `retries follow the schedule`(_ made: Int, _ delay: Double) {
     let plain = after(.init(status: 500), attempts: made - 1)
     #expect(plain.state == .pending)
     #expect(plain.nextAttemptAt == Self.now.adding(seconds: delay))
@@ -82,17 +82,18 @@ import TransferModel
   }
 
   @Test(arguments: [nil, 302, 429, 500] as [Int?])
-  func theLastAttemptEndsIt(_ status: Int?) {
+  func `last attempt ends the delivery`(_ status: Int?) {
     let result = after(.init(status: status, retryAfter: "10"), attempts: DeliverySchedule.delays.count - 1)
     #expect(result.state == .failed)
     #expect(result.attempts == DeliverySchedule.delays.count)
   }
 
-  @Test func anUnansweredMessageIsTriedAsOftenAsTheScheduleSays() {
+  @Test func `unanswered message has ten attempts`() {
     var message = delivery()
     var attempts = 0
     while message.state == .pending, attempts < 100 {
-      message = DeliverySchedule.after(.init(status: nil), of: message, at: message.nextAttemptAt, jitter: 0)
+      message = DeliverySchedule.nextDelivery(
+        .init(status: nil), of: message, at: message.nextAttemptAt, jitter: 0)
       attempts += 1
     }
     #expect(attempts == 10)

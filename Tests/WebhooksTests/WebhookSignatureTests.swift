@@ -13,13 +13,13 @@ import TransferModel
     return WebhookSignature.sign(id: id, timestamp: timestamp, payload: payload, key: SymmetricKey(data: key))
   }
 
-  /// The vector of the Standard Webhooks libraries.
-  @Test func matchesTheKnownVector() throws {
+  /// The test vector of the Standard Webhooks libraries.
+  @Test func `signature matches the published vector`() throws {
     let signature = try sign(id, 1_614_265_330, payload, secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     #expect(signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
   }
 
-  @Test func everyPartIsSigned() throws {
+  @Test func `signature covers id, timestamp, payload and secret`() throws {
     let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     let signatures = [
       try sign(id, 1_614_265_330, payload, secret: secret),

@@ -8,8 +8,8 @@ import TransferAPI
 import TransferEngine
 import TransferModel
 
-/// The parsers of text that clients and servers send, by name. `make parsers` counts their instructions, `make fuzz-parsers` looks for
-/// input that crashes or delays them.
+/// The parsers of text from clients and servers, by name. `make parsers` counts their instructions. `make
+/// fuzz-parsers` searches for input that crashes or delays them.
 enum Parsers {
   static let all: [(name: String, parse: @Sendable ([UInt8]) -> Void)] = [
     ("set-cookie", { _ = SetCookieParser.parse(text($0.span), defaultPath: "/", now: now) }),
@@ -23,17 +23,17 @@ enum Parsers {
 
   private static let now = Timestamp(seconds: 1_767_225_600)
 
-  /// As header fields are read: text that is not UTF-8 is ISO 8859-1.
+  /// Decodes text as in header fields: text that is not UTF-8 is ISO 8859-1.
   private static func text(_ bytes: Span<UInt8>) -> String {
     if let span = try? UTF8Span(validating: bytes) { return String(copying: span) }
     return ISO88591.text(bytes)
   }
 
-  /// Lines, as many as a message may have header fields.
+  /// Splits into lines, up to the limit of header fields.
   private static func lines(_ bytes: [UInt8]) -> [Range<Int>] {
     var (lines, start) = ([Range<Int>](), 0)
     while lines.count < Limits.fields.value, start <= bytes.count {
-      let end = bytes.span.place(of: UInt8(ascii: "\n"), in: start..<bytes.count)
+      let end = bytes.span.firstIndex(of: UInt8(ascii: "\n"), in: start..<bytes.count)
       lines.append(start..<end)
       start = end + 1
     }
@@ -44,12 +44,12 @@ enum Parsers {
     lines(bytes).map { text(bytes.span.extracting($0)) }
   }
 
-  /// Header fields, one a line. A line without a name is a `Cache-Control`.
+  /// Parses header fields, one a line. A line without a name becomes a `Cache-Control` field.
   private static func fields(_ bytes: [UInt8]) -> HTTPHeaders {
     HTTPHeaders(
       lines(bytes).map { line in
         let bytes = bytes.span
-        let colon = bytes.place(of: UInt8(ascii: ":"), in: line)
+        let colon = bytes.firstIndex(of: UInt8(ascii: ":"), in: line)
         guard colon < line.upperBound else {
           return .init(name: "Cache-Control", value: text(bytes.extracting(line)))
         }
@@ -65,7 +65,7 @@ enum Parsers {
       httpVersion: "HTTP/1.1")
   }
 
-  /// `Set-Cookie` fields of one response, one a line.
+  /// Parses the `Set-Cookie` fields of a response, one a line.
   private static func cookieJar(_ bytes: [UInt8]) {
     let context = CookieContext(host: "www.example.com", path: "/a/b", isSecure: true)
     var jar = CookieJar()
@@ -73,7 +73,7 @@ enum Parsers {
     _ = jar.header(for: context, now: now)
   }
 
-  /// Header fields of a request and of its response.
+  /// Parses the header fields of a request and its response.
   private static func cache(_ bytes: [UInt8]) {
     let headers = fields(bytes)
     let request = CacheRequest(url: "http://a.example/", headers: headers)
@@ -95,7 +95,7 @@ enum Parsers {
     }
   }
 
-  /// The JSON of header fields, as clients and delegates get it.
+  /// Writes header fields as JSON, as clients and delegates receive them.
   private static func headerFields(_ bytes: [UInt8]) {
     let headers = fields(bytes)
     _ = headers.json
@@ -107,12 +107,12 @@ enum Parsers {
     _ = response(HTTPHeaders([.init(name: "Content-Disposition", value: text(bytes.span))])).suggestedFilename
   }
 
-  /// `Content-Type` fields, one a line.
+  /// Parses `Content-Type` fields, one a line.
   private static func contentType(_ bytes: [UInt8]) {
     _ = response(HTTPHeaders(texts(bytes).map { .init(name: "Content-Type", value: $0) })).contentType
   }
 
-  /// The entries of `noProxy` in JSON, and a host that is looked for among them.
+  /// Parses the entries of `noProxy` in JSON, and searches them for a host.
   private static func proxyExceptions(_ bytes: [UInt8]) {
     let entries = (try? JSONParser.parse(bytes))?.strings?.prefix(Limits.proxyExceptions.value) ?? []
     var exceptions: [ProxyException] = []
@@ -122,7 +122,7 @@ enum Parsers {
     _ = ProxyExceptions(exceptions).cover(host: host ?? "a.test", port: 80)
   }
 
-  /// Tasks in NDJSON.
+  /// Parses tasks in NDJSON.
   private static func batch(_ bytes: [UInt8]) {
     var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
     var (parser, count) = (JSONParser(), 0)

@@ -1,15 +1,15 @@
 import Glibc
 
-// `make parsers` and `make fuzz-parsers`: one parser over files, or over what libFuzzer makes.
+// The program of `make parsers` and `make fuzz-parsers`, which runs one parser on files, or on input from libFuzzer.
 
-/// Runs one parser. Callgrind counts the instructions between the start and the end of the function of this name.
+/// Runs a parser. Callgrind counts the instructions of this function by its symbol name.
 @inline(never) @_silgen_name("probe_parse") func parse(
   _ parser: Int, _ start: UnsafePointer<UInt8>?, _ count: Int
 ) {
   Parsers.all[parser].parse(Array(UnsafeBufferPointer(start: start, count: count)))
 }
 
-/// Nanoseconds of CPU time of this thread.
+/// Returns the CPU time of this thread in nanoseconds.
 func cpuTime() -> Int {
   var now = timespec()
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)
@@ -24,7 +24,7 @@ func bytes(of path: String) -> [UInt8]? {
   return bytes
 }
 
-/// Parses each file, and prints how many nanoseconds of CPU time that takes: the least of a few runs.
+/// Parses each file `times` times, and prints the least CPU time in nanoseconds.
 func run(_ parser: Int, _ paths: [String], times: Int) -> Int32 {
   for path in paths {
     guard let bytes = bytes(of: path) else {
@@ -43,7 +43,7 @@ func run(_ parser: Int, _ paths: [String], times: Int) -> Int32 {
 }
 
 #if FUZZING
-  // The function of libFuzzer that `main` calls: https://llvm.org/docs/LibFuzzer.html#using-libfuzzer-as-a-library
+  // The entry point of libFuzzer: https://llvm.org/docs/LibFuzzer.html#using-libfuzzer-as-a-library
   @_silgen_name("LLVMFuzzerRunDriver") func runFuzzer(
     _ count: UnsafeMutablePointer<CInt>,
     _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
@@ -51,7 +51,7 @@ func run(_ parser: Int, _ paths: [String], times: Int) -> Int32 {
   ) -> CInt
 
   nonisolated(unsafe) var fuzzed = 0
-  /// Nanoseconds of CPU time, far more than 100 KiB take with all that is checked while fuzzing.
+  /// The limit in nanoseconds of CPU time, far above the time for 100 KiB with all checks of fuzzing.
   let mostTime = 1_000_000_000
 
   func fuzz(_ parser: Int, _ options: [String]) -> Int32 {

@@ -12,24 +12,25 @@ func option(_ name: String) -> UInt64? {
   return UInt64(words[index + 1])
 }
 
-/// How many services a world has; nil: each seed decides.
+/// The number of services in each world; `nil` to derive it from each seed.
 let services = option("services").map { Int($0) }
 
 func report(_ plan: Plan, _ violation: Violation) {
   print("\nseed \(plan.seed) breaks \(violation)")
   let least = Simulation.shrink(plan, to: violation.invariant)
   let outcome = Simulation.run(least, traces: true)
-  print("\nwith the least steps that still do, \(least.steps.count) of \(plan.steps.count):\n")
+  print("\nthe shortest sequence that still breaks it, \(least.steps.count) of \(plan.steps.count) steps:\n")
   for line in outcome.trace { print(line) }
   if let violation = outcome.violation { print("\n\(violation)") }
   print("\nmake simulate SEED=\(plan.seed)\(services.map { " SERVICES=\($0)" } ?? "")")
 }
 
 #if DEBUG
-  /// How soon each deliberate fault is found.
+  /// Measures how soon each deliberate fault is found.
   func findFlaws() -> Int32 {
     var missed = 0
-    for (number, flaw) in Flaw.allCases.enumerated() where option("flaw").map({ $0 == number }) ?? true {
+    for (number, flaw) in InjectedFault.allCases.enumerated()
+    where option("flaw").map({ $0 == number }) ?? true {
       let begin = ContinuousClock.now
       var (seed, found): (UInt64, Violation?) = (0, nil)
       flaw.whilePresent {
@@ -38,10 +39,11 @@ func report(_ plan: Plan, _ violation: Violation) {
           found = Simulation.run(Plan(seed: seed)).violation
         }
       }
-      // A world that breaks without it as well has found something else.
+      // A violation that occurs without the fault, too, is another error.
       let other = found.flatMap { _ in Simulation.run(Plan(seed: seed)).violation }
       if found == nil || other != nil { missed += 1 }
-      let what = other.map { "breaks without it: \($0)" } ?? found.map { "\($0.invariant)" } ?? "not found"
+      let what =
+        other.map { "broken without the fault, too: \($0)" } ?? found.map { "\($0.invariant)" } ?? "not found"
       print("\(flaw): \(what) with \(seed) worlds in \((ContinuousClock.now - begin).components.seconds) s")
     }
     return missed == 0 ? 0 : 1
@@ -96,6 +98,6 @@ func simulate() -> Int32 {
   return found == 0 ? 0 : 1
 }
 
-// A world has no task of its own beside those that it runs: it is on a thread that is none of Swift's.
-Thread.spawn(name: "worlds") { exit(simulate()) }
+// The simulation must run on a thread outside of Swift's pool, because it must not be part of a Swift task.
+POSIXThread.spawn(name: "worlds") { exit(simulate()) }
 while true { pause() }

@@ -1,30 +1,34 @@
 #ifndef CSTREAMS_H
 #define CSTREAMS_H
-// How the streams of libcurl's HTTP/2 connections end. libcurl 7.88 reports a stream that the server did not process, one that it
-// answered before it had the whole request, and a lost connection by the same results, drops what it has of such an answer, and waits
-// for ever for the end of one that is not reset.
+// Records how the streams of libcurl's HTTP/2 connections end.
 //
-// libcurl gives nghttp2 its callbacks by functions that this takes the place of: what comes passes here first.
+// libcurl 7.88 reports three cases by the same results: an unprocessed stream, a stream with an early reply, and
+// a lost connection. It also discards the received part of an early reply, and waits forever for the reply's end
+// if the stream is not reset.
+//
+// libcurl passes its callbacks to functions of nghttp2. This module replaces those functions, so it sees every
+// event first.
 #include <stdbool.h>
 #include <stdint.h>
 
-/// One stream.
+/// A stream.
 typedef struct cstreams_stream {
-  /// Of the last head; 0: none.
+  /// The status of the last head, or 0 if there is none.
   int status;
-  /// Bytes of the answer's content that have come.
+  /// The received bytes of the response's content.
   int64_t received;
-  /// The answer has come to its end.
+  /// Whether the response has ended.
   bool is_answered;
-  /// The server has not processed the request (RFC 9113 §8.7): it refused the stream, or left it out in a GOAWAY.
+  /// Whether the server has not processed the request (RFC 9113 §8.7): it refused the stream, or excluded the
+  /// stream in a GOAWAY.
   bool is_unprocessed;
-  /// The server has reset the stream, and not for having answered already (RFC 9113 §8.1).
+  /// Whether the server has reset the stream for another reason than an early reply (RFC 9113 §8.1).
   bool is_broken;
-  /// The rest of the request is kept back.
+  /// Whether the rest of the request is not sent.
   bool is_cut;
 } cstreams_stream;
 
-/// Has the streams of transfers recorded, from inside libcurl.
-/// - find: where that of an easy handle is recorded; NULL: nowhere.
+/// Records the streams of transfers that libcurl runs.
+/// - find: Returns the record of an easy handle, or NULL to record nothing.
 void cstreams_record(cstreams_stream *_Nullable (*_Nonnull find)(void *_Nonnull easy));
 #endif

@@ -1,1 +1,1 @@
-// ICU's data as a common data package that is empty. See data.c.
+// An empty ICU data package. data.c explains its purpose.

@@ -1,18 +1,18 @@
 package import Ledger
 package import TransferModel
 
-/// The part of a service that holds its sessions. The cluster tells it which shards it gets and gives away, and asks it what it has.
+/// The owner of a service's sessions. The cluster notifies it of added and removed shards, and reads its state.
 package protocol ShardHolder: AnyObject, Sendable {
   // MARK: Shards
 
-  /// Reads the sessions of shards that this service owns from now on. Requests for them wait meanwhile. Called again if it fails.
-  /// - Returns: how many tasks ended because the service that carried them out is gone.
-  func recover(_ shards: ShardSet) async throws(StoreError) -> Int
-  /// Requests for the sessions of recovered shards are let in: their webhook messages can be sent.
+  /// Reads the sessions of shards that this service owns from now on. Requests for them wait meanwhile. Called again after an error.
+  /// - Returns: the number of tasks that ended because their service is dead.
+  func recover(_ shards: ShardSet) async throws(LedgerError) -> Int
+  /// Called when requests for the sessions of recovered shards are admitted. Webhook deliveries may be sent from now on.
   func didRecover(_ shards: ShardSet)
-  /// Finds out what the worker did for the background sessions of recovered shards. Requests do not wait for it. Called again if it
-  /// fails.
-  func catchUp(with shards: ShardSet) async throws(StoreError)
+  /// Reads what the worker has done for the background sessions of recovered shards. Requests do not wait for it. Called again after an
+  /// error.
+  func catchUp(with shards: ShardSet) async throws(LedgerError)
   /// The shards in which this service carries out tasks.
   var busyShards: ShardSet { get }
   /// Whether the service is about to stop.
@@ -22,24 +22,24 @@ package protocol ShardHolder: AnyObject, Sendable {
   /// Stops the tasks in these shards that another service can continue.
   func stopTasks(in shards: ShardSet)
   /// Drops the sessions of shards that another service owns now. Ephemeral sessions stay.
-  func forget(_ shards: ShardSet)
-  /// Reads the worker's news, if any.
+  func drop(_ shards: ShardSet)
+  /// Reads the worker's reports, if there are any.
   func lookForNews()
 
   // MARK: Sessions
 
-  /// The type of a session; nil if it is not in memory.
+  /// Returns the type of a session; `nil` if the session is not in memory.
   func type(of session: SessionID) -> SessionType?
-  /// The session of an unfinished task; nil if it is not in memory.
+  /// Returns the session of an unfinished task; `nil` if the task is not in memory.
   func session(of task: TaskID) -> SessionID?
-  /// The background session that has or had a name; nil if it is not in memory.
-  func session(named name: BackgroundName) -> SessionID?
-  /// The id of a tenant's shared session.
+  /// Returns the background session that has or had a name; `nil` if it is not in memory.
+  func session(named name: BackgroundSessionKey) -> SessionID?
+  /// Returns the id of a tenant's shared session.
   func sharedSession(of tenant: Tenant) -> SessionID
-  /// A random id.
+  /// Returns a random id.
   func newSession() -> SessionID
   /// The wall clock.
   var now: Timestamp { get }
-  /// Whether an error says that a session, task or decision does not exist.
+  /// Returns whether an error says that a session, task or decision does not exist.
   func isNotFound(_ error: any Error) -> Bool
 }

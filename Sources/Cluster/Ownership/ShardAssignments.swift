@@ -1,42 +1,42 @@
 package import Ledger
 
-/// Which shards this process owns, and how far it is with each: who may be let in here, who has to go elsewhere, and who waits.
+/// The shards of this process and their states, as a plain value. It decides whether a request is admitted, sent elsewhere or made to wait.
 ///
-/// A shard that becomes the process's own is `arriving` until its sessions are read. One that is to become another's is `leaving`: nobody
-/// is let in, and it can go once those who were in are out.
+/// A new shard of the process is `arriving` until its sessions are read. A shard that is to be handed over is `leaving`: it admits no
+/// requests, and is handed over when the admitted ones have ended.
 package struct ShardAssignments: Sendable {
   package enum Admission: Sendable, Equatable {
-    /// The caller is in, and owes a `leave`.
+    /// The request is admitted. The caller must call `release`.
     case here
     /// Another process owns the shard.
     case elsewhere(Epoch)
-    /// Nobody is let in for the moment: ask again when something has changed.
+    /// The request must wait for a change and then try again.
     case wait
   }
-  private enum Holding: Equatable { case none, arriving, ready, leaving }
-  private struct Place {
-    var holding = Holding.none
+  private enum ShardState: Equatable { case none, arriving, ready, leaving }
+  private struct ShardEntry {
+    var holding = ShardState.none
     var owner: Epoch = 0
-    /// Who is in.
+    /// The number of admitted requests.
     var visits = 0
   }
 
-  /// This process's own; nil until it takes part.
+  /// This process's epoch; `nil` before it joins.
   package private(set) var epoch: Epoch?
-  private var places = [Place](repeating: Place(), count: Shard.count)
+  private var places = [ShardEntry](repeating: ShardEntry(), count: Shard.count)
   /// The other processes that take part.
   package private(set) var others: Set<Epoch> = []
-  /// Those of them that are about to leave.
+  /// The other processes that are about to leave.
   private var retiring: Set<Epoch> = []
 
   package init() {}
 
-  private subscript(shard: Shard) -> Place {
+  private subscript(shard: Shard) -> ShardEntry {
     get { places[Int(shard.number)] }
     set { places[Int(shard.number)] = newValue }
   }
 
-  private func shards(_ matches: (Place) -> Bool) -> ShardSet {
+  private func shards(_ matches: (ShardEntry) -> Bool) -> ShardSet {
     var found = ShardSet()
     for (number, place) in places.enumerated() where matches(place) { found.insert(Shard(UInt8(number))) }
     return found
@@ -46,23 +46,23 @@ package struct ShardAssignments: Sendable {
     isAlone = others.isEmpty && places.allSatisfy { $0.holding == .ready || $0.holding == .leaving }
   }
 
-  // MARK: What is known
+  // MARK: State
 
   package var ready: ShardSet { shards { $0.holding == .ready } }
   package var arriving: ShardSet { shards { $0.holding == .arriving } }
-  /// Those whose sessions are here, whether they stay or not.
+  /// The shards whose sessions are here, even if they are about to be handed over.
   package var held: ShardSet { shards { $0.holding == .ready || $0.holding == .leaving } }
-  /// No other process takes part, and all that the others had is here.
+  /// Whether no other process takes part and all sessions are here.
   package private(set) var isAlone = false
 
   package func owner(of shard: Shard) -> Epoch { self[shard].owner }
-  /// Whether its sessions are here, and stay.
+  /// Returns whether the shard's sessions are here and stay.
   package func isReady(_ shard: Shard) -> Bool { self[shard].holding == .ready }
-  /// Whether its sessions are here, though they may be about to go.
+  /// Returns whether the shard's sessions are here, even if they are about to be handed over.
   package func holds(_ shard: Shard) -> Bool { [.ready, .leaving].contains(self[shard].holding) }
   package func isLeaving(_ shard: Shard) -> Bool { self[shard].holding == .leaving }
 
-  /// How many shards each of the processes owns that stay.
+  /// The number of shards of each process that is not about to leave.
   package var counts: [Epoch: Int] {
     var counts: [Epoch: Int] = [:]
     for process in others.subtracting(retiring) { counts[process] = 0 }
@@ -71,12 +71,12 @@ package struct ShardAssignments: Sendable {
     return counts
   }
 
-  /// What the ledger says of who owns what.
-  /// - Returns: shards that have become this process's own: their sessions are to be read (`arrived`).
-  package mutating func learn(
+  /// Records the ownership from the ledger.
+  /// - Returns: the new shards of this process, whose sessions have to be read before `arrived` is called.
+  package mutating func update(
     _ owners: [Epoch], processes: Set<Epoch>, retiring: Set<Epoch> = [], as epoch: Epoch
   ) -> ShardSet {
-    assert(owners.count == Shard.count, "an owner for each shard")
+    assert(owners.count == Shard.count, "each shard must have an owner")
     self.epoch = epoch
     others = processes.subtracting([epoch])
     self.retiring = retiring
@@ -90,22 +90,22 @@ package struct ShardAssignments: Sendable {
         self[shard].holding = .arriving
         arrived.insert(shard)
       case (.ready, false), (.arriving, false): self[shard].holding = .none
-      // It goes with `gave`, when what was of it here is gone, too.
+      // A leaving shard changes in `gave`, after its sessions here are dropped.
       case (.leaving, _), (.none, false), (.ready, true), (.arriving, true): break
       }
     }
     return arrived
   }
 
-  /// The sessions of these shards are here.
+  /// Records that the sessions of these shards are read.
   package mutating func arrived(_ shards: ShardSet) {
     for shard in shards.shards where self[shard].holding == .arriving { self[shard].holding = .ready }
     review()
   }
 
-  // MARK: Visitors
+  // MARK: Requests
 
-  package mutating func enter(_ shard: Shard) -> Admission {
+  package mutating func admit(_ shard: Shard) -> Admission {
     let place = self[shard]
     switch place.holding {
     case .ready:
@@ -116,27 +116,27 @@ package struct ShardAssignments: Sendable {
     }
   }
 
-  /// - Returns: whether it was the last of a shard that is to go.
-  package mutating func leave(_ shard: Shard) -> Bool {
-    assert(self[shard].visits > 0, "nobody is in")
+  /// - Returns: whether this was the last request of a leaving shard.
+  package mutating func release(_ shard: Shard) -> Bool {
+    assert(self[shard].visits > 0, "the shard has no running request")
     self[shard].visits -= 1
     return self[shard].visits == 0 && self[shard].holding == .leaving
   }
 
-  // MARK: Handing over
+  // MARK: Handover
 
-  /// From here on nobody is let into these shards.
-  /// - Returns: those that it is true of.
+  /// Stops admitting requests to these shards.
+  /// - Returns: the shards that were open.
   package mutating func close(_ shards: ShardSet) -> ShardSet {
     let closed = shards.intersection(ready)
     for shard in closed.shards { self[shard].holding = .leaving }
     return closed
   }
 
-  /// Shards that are to go, and in which nobody is.
+  /// The leaving shards without requests.
   package var vacant: ShardSet { shards { $0.holding == .leaving && $0.visits == 0 } }
 
-  /// They stay after all.
+  /// Cancels the handover of these shards.
   package mutating func reopen(_ shards: ShardSet) {
     for shard in shards.shards where self[shard].holding == .leaving {
       self[shard].holding = self[shard].owner == epoch ? .ready : .none
@@ -144,7 +144,7 @@ package struct ShardAssignments: Sendable {
     review()
   }
 
-  /// They are another's, and nothing of them is left here.
+  /// Records that the shards belong to another process and that none of their sessions is left here.
   package mutating func gave(_ shards: ShardSet, to receiver: Epoch) {
     for shard in shards.shards where self[shard].holding == .leaving {
       self[shard].holding = .none
@@ -155,7 +155,7 @@ package struct ShardAssignments: Sendable {
 
   // MARK: Fair shares
 
-  /// How many shards another is to get, so that each process has as many as the others, or one more; nil: they have.
+  /// The number of shards to hand over, and the receiver, so that shares differ by at most one; `nil` if they are fair already.
   package var surplus: (receiver: Epoch, count: Int)? {
     guard let epoch, !retiring.contains(epoch) else { return nil }
     let counts = counts

@@ -9,10 +9,11 @@ package enum HealthProbe {
     package let description: String
   }
 
-  /// Sends GET and returns the first line of the body of a 200.
+  /// Sends a GET request.
   /// - Parameters:
   ///   - host: a numeric address.
-  ///   - timeout: for the whole request.
+  ///   - timeout: the limit for the whole request.
+  /// - Returns: the first line of the body of a 200.
   package static func ask(
     host: String, port: Int, path: String, timeout: Duration
   ) async throws(Failure) -> String {
@@ -23,7 +24,7 @@ package enum HealthProbe {
       loop.perform {
         let client = CurlClient(loop: loop, maximumIdle: 0)
         let request = HealthRequest(authority, path) { result in
-          // A client must not be closed inside libcurl's callback. The loop stops after that.
+          // A client must not be closed inside libcurl's callback, so this waits for the loop.
           loop.schedule(at: .now) {
             client.close()
             continuation.resume(returning: result)
@@ -45,9 +46,9 @@ package enum HealthProbe {
   }
 }
 
-/// On the loop only.
+/// The exchange of a health check. Used on the loop only.
 private final class HealthRequest: CurlExchange {
-  /// Bytes of the reply's body that are kept.
+  /// The most bytes of the body that are kept.
   private static let bodyLimit = 16 * 1024
 
   private let authority: String
@@ -70,14 +71,14 @@ private final class HealthRequest: CurlExchange {
       .failure(HealthProbe.Failure(description: text))
     }
     let status: Int = easy.info(.responseCode)
-    guard status == 0 || status == 200 else { return failure("\(url) answers \(status)") }
+    guard status == 0 || status == 200 else { return failure("\(url) replied with status \(status)") }
     switch result {
     case .ok: return .success(String(String(decoding: body, as: UTF8.self).prefix { !$0.isNewline }))
     case .couldntConnect:
       let reason = String(cString: strerror(Int32(easy.info(.osErrno))))
       return failure("\(authority) cannot be reached: \(reason)")
-    case .operationTimedOut: return failure("\(authority) does not answer in time")
-    default: return failure("\(url) gives no answer in HTTP")
+    case .operationTimedOut: return failure("\(authority) did not reply in time")
+    default: return failure("\(url) did not reply in HTTP")
     }
   }
 

@@ -4,23 +4,23 @@ package import HTTPServer
 package import HTTPTypes
 internal import Synchronization
 
-/// Hands requests on to the other processes that share a data directory, over their UNIX sockets. Connections are kept.
+/// The HTTP client for the other services of a data directory. It uses their UNIX sockets and persistent connections.
 package final class PeerClient: PeerConnections, @unchecked Sendable {
-  // Unchecked: what changes belongs to the loop's thread.
-  /// Idle connections that are kept.
+  // Unchecked: mutable state belongs to the loop's thread.
+  /// The most idle connections that are kept.
   private static let idle = 64
 
   private let loop: EventLoop
-  /// Where an address's socket is.
+  /// The function that returns the path of an address's socket.
   private let socket: @Sendable (_ address: String) -> String
   private let client: CurlClient
   private var exchanges: [ObjectIdentifier: (exchange: PeerExchange, address: String)] = [:]
-  /// How many exchanges there are with each address.
+  /// The number of exchanges with each address.
   private let counts = Mutex<[String: Int]>([:])
 
   /// - Parameters:
-  ///   - loop: the one of the server whose requests it hands on.
-  ///   - socket: the path of an address's socket, of 107 bytes at most.
+  ///   - loop: the loop of the server whose requests are forwarded.
+  ///   - socket: returns the path of an address's socket, at most 107 bytes.
   package init(loop: EventLoop, socket: @escaping @Sendable (_ address: String) -> String) {
     self.loop = loop
     self.socket = socket
@@ -55,19 +55,19 @@ package final class PeerClient: PeerConnections, @unchecked Sendable {
 
   package var addresses: [String] { counts.withLock { Array($0.keys) } }
 
-  package func abandon(_ address: String) {
+  package func cancel(_ address: String) {
     loop.perform { [self] in
       for (exchange, to) in exchanges.values where to == address {
-        exchange.abandon(.lost("the service is gone"))
+        exchange.abandon(.lost("the service is dead"))
       }
     }
   }
 
-  /// Ends what is under way; before the loop stops.
+  /// Ends all running exchanges. Called before the loop stops.
   package func close() async {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       loop.perform { [self] in
-        for (exchange, _) in exchanges.values { exchange.abandon(.lost("the service stops")) }
+        for (exchange, _) in exchanges.values { exchange.abandon(.lost("the service is stopping")) }
         client.close()
         continuation.resume()
       }

@@ -1,25 +1,25 @@
 package import HTTPServer
 package import HTTPTypes
 
-/// The connections of a service to the others, by their addresses.
+/// The connections of a service to the others, by address.
 package protocol PeerConnections: Sendable {
-  /// Sends a request; returns once the head of its reply has arrived.
+  /// Sends a request and returns when the head of its response has arrived.
   /// - Parameters:
-  ///   - fields: replace the request's own.
-  ///   - body: the request's body, if it was read already; nil: it is read now.
+  ///   - fields: the header fields to send, instead of the request's own.
+  ///   - body: the request's body, if it was read already; `nil` to read it now.
   func send(
     _ request: ServerRequest, _ fields: HTTPFields, body: [UInt8]?, to address: String
   ) async throws(PeerFailure) -> ServerResponse
 
-  /// Sends a request without a body; returns the whole reply.
-  /// - Parameter limit: of the reply's body, in bytes.
+  /// Sends a request without a body and returns the whole response.
+  /// - Parameter limit: the limit for the response's body, in bytes.
   func fetch(
     _ request: ServerRequest, _ fields: HTTPFields, upTo limit: Int, from address: String
   ) async throws(PeerFailure) -> (fields: HTTPFields, bytes: [UInt8])
 
-  /// The addresses from which replies are awaited.
+  /// The addresses of services whose responses are awaited.
   var addresses: [String] { get }
 
   /// Ends the requests to a service that is dead or frozen.
-  func abandon(_ address: String)
+  func cancel(_ address: String)
 }

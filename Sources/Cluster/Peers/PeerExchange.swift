@@ -5,11 +5,11 @@ internal import HTTPServer
 internal import HTTPTypes
 internal import Synchronization
 
-/// One request that is handed on to another process, and its reply. Neither is ever whole in memory: a client that reads slowly slows
-/// the other process down, and one that sends slowly is waited for there.
+/// One forwarded request with its response. Both bodies are streamed with flow control: a slow client slows down the other service, and the
+/// other service waits for a slow sender.
 final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
-  // Unchecked: what changes belongs to the loop's thread, on which the server reads as well.
-  /// Bytes of a reply, or of a request, that wait in between.
+  // Unchecked: mutable state belongs to the loop's thread, on which the server reads as well.
+  /// The most bytes of a body that are buffered.
   private static let capacity = 256 * 1024
 
   private let request: ServerRequest
@@ -37,12 +37,12 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
   private var whenTaken: (@Sendable () -> Void)?
 
   private(set) var isEndless = false
-  /// libcurl was allowed to send the request: the other service may have received it.
+  /// Whether libcurl was allowed to send the request, so that the other service may have received it.
   private var wasSent = false
 
   /// - Parameters:
-  ///   - answer: called once: with the reply's head, or why there is none.
-  ///   - done: called once nothing of it is left.
+  ///   - answer: called once, with the response's head or an error.
+  ///   - done: called once, when the exchange has ended.
   init(
     _ request: ServerRequest, on client: CurlClient, loop: EventLoop,
     answer: @escaping @Sendable (Result<ServerResponse, PeerFailure>) -> Void,
@@ -55,12 +55,13 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
     self.done = done
   }
 
-  // MARK: Asking
+  // MARK: Request
 
+  /// Starts the request.
   /// - Parameters:
-  ///   - socket: the other process's.
-  ///   - fields: of the request.
-  ///   - bytes: its body, where it is at hand; nil: it is read from the client.
+  ///   - socket: the path of the other service's socket.
+  ///   - fields: the header fields.
+  ///   - bytes: the body, if it was read already; `nil` to read it from the client.
   func start(at socket: String, _ fields: HTTPFields, body bytes: [UInt8]?) {
     do throws(CurlError) {
       try client.start(self) { (easy, _) throws(CurlError) in
@@ -80,7 +81,7 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
   ) throws(CurlError) {
     let query = request.query.isEmpty ? "" : "?" + request.query
     try easy.set(.url, to: "http://ferry/")
-    // Byte for byte: a URL would lose dots, fragments and odd escapes.
+    // The target is sent unchanged: parsing it as a URL would lose dot segments, fragments and unusual escapes.
     try easy.set(.requestTarget, to: request.path + query)
     try easy.set(.unixSocketPath, to: socket)
     if let bytes {
@@ -92,7 +93,7 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
       try easy.set(.post, to: 1)
       try easy.setUpload(length: request.body.length.map { Int64($0) })
     }
-    // The server sends no body behind the head of a HEAD's reply.
+    // The client's HEAD is sent as GET; the server omits the body.
     try easy.set(.customRequest, to: request.head.method == .head ? "GET" : request.head.method.rawValue)
     var fields = fields
     fields.dropConnectionFields()
@@ -103,7 +104,7 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
     try easy.setHeaders(lines)
   }
 
-  /// Reads the client's body on, as fast as the other process takes it.
+  /// Reads the client's body as fast as the other service accepts it.
   private func pump() {
     let body = request.body
     Task { [weak self, loop] in
@@ -121,7 +122,7 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
             whenTaken = { continuation.resume(returning: true) }
             self.body = chunk
             sent = 0
-            askAgain()
+            poll()
           }
         }
         guard isTaken else { return body.stop() }
@@ -130,12 +131,12 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
       loop.perform { [weak self] in
         guard let self else { return }
         (isBodyWhole, isBodyBroken) = (isWhole, !isWhole)
-        askAgain()
+        poll()
       }
     }
   }
 
-  private func askAgain() {
+  private func poll() {
     guard isAskedForMore, !isClosed, !hasEnded else { return }
     isAskedForMore = false
     if let easy { client.setPaused(easy, isHeld ? .receive : []) }
@@ -161,14 +162,14 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
 
   func mayConnect(to address: PeerAddress) -> SocketPermission { .granted }
 
-  /// libcurl resends a request if a reused connection closes before the reply. This refuses that: only the caller knows whether repeating is
-  /// safe.
+  /// Returns whether libcurl may send the request. libcurl resends a request if a reused connection closes before the response. This
+  /// refuses the second attempt, because only the caller knows whether repeating is safe.
   func maySendRequest(toAddress address: String) -> Bool {
     defer { wasSent = true }
     return !wasSent
   }
 
-  // MARK: The reply's head
+  // MARK: Response head
 
   func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
     let text = String(decoding: line, as: UTF8.self)
@@ -177,7 +178,7 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
       let words = trimmed.split(separator: " ")
       head = HTTPResponse(status: .init(code: words.count > 1 ? Int(words[1]) ?? 500 : 500))
     } else if trimmed.isEmpty {
-      if head.status.kind != .informational { headIsThere() }
+      if head.status.kind != .informational { didReceiveHead() }
     } else if let colon = trimmed.firstIndex(of: ":"), let name = HTTPField.Name(String(trimmed[..<colon])) {
       let value = trimmed[trimmed.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
       head.headerFields.append(HTTPField(name: name, value: String(value)))
@@ -185,15 +186,15 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
     return true
   }
 
-  private func headIsThere() {
+  private func didReceiveHead() {
     guard !hasHead else { return }
     hasHead = true
     let length = head.headerFields[.contentLength].flatMap { Int64($0) }
     head.headerFields.dropConnectionFields()
-    // The server says it for itself.
+    // The server sets these fields itself.
     for name in [HTTPField.Name.date, .server] { head.headerFields[name] = nil }
     isEndless = head.headerFields[.contentType]?.hasPrefix("text/event-stream") ?? false
-    // A 304 tells the length that the 200 would have (RFC 9110 §8.6).
+    // The length of a 304 is the one that the 200 would have (RFC 9110 §8.6).
     let isEmpty = length == 0 || head.status == .noContent || head.status == .notModified && length == nil
     var response = ServerResponse(status: head.status, fields: head.headerFields)
     response.body = isEmpty ? .empty : .source(self, length: length)
@@ -206,7 +207,7 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
     answer?(result)
   }
 
-  // MARK: The reply's body
+  // MARK: Response body
 
   func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
     guard !isClosed else { return .refused }
@@ -235,7 +236,7 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
     if given == reply.count {
       reply.removeAll(keepingCapacity: true)
       given = 0
-      // Not in the middle of the server's reading: libcurl may call back at once.
+      // Resumes later, because libcurl may call back at once while the server still reads.
       if isHeld { loop.perform { [self] in goOn() } }
     }
     return .bytes(chunk)
@@ -247,10 +248,10 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
     if let easy { client.setPaused(easy, isAskedForMore ? .send : []) }
   }
 
-  /// The reply was sent whole, or the client left.
+  /// Ends the exchange after the response was sent whole or the client has disconnected.
   func close() { loop.perform { [self] in abandon(.lost("the client left")) } }
 
-  // MARK: Its end
+  // MARK: End
 
   func end(_ easy: EasyHandle, _ result: CurlResult) {
     guard !hasEnded else { return }
@@ -261,12 +262,12 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
       let isUnreached = result == .couldntConnect && !wasSent
       settle(.failure(isUnreached ? .unreachable : .lost(easy.errorMessage)))
     }
-    letGo()
+    releaseHandle()
     waker?.wake()
     done(self)
   }
 
-  /// Whatever it still wants, it gets no more.
+  /// Cancels the exchange and discards all later data.
   func abandon(_ failure: PeerFailure) {
     guard !isClosed else { return }
     isClosed = true
@@ -279,10 +280,10 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
       waker?.wake()
       done(self)
     }
-    letGo()
+    releaseHandle()
   }
 
-  private func letGo() {
+  private func releaseHandle() {
     let taken = whenTaken
     whenTaken = nil
     isClosed = isClosed || hasFailed
@@ -291,7 +292,7 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
 }
 
 extension HTTPFields {
-  /// Drops what is said to the other end of one connection alone (RFC 9110 §7.6.1).
+  /// Removes the fields that concern a single connection (RFC 9110 §7.6.1).
   fileprivate mutating func dropConnectionFields() {
     for name in Self.ofTheConnection { self[name] = nil }
   }

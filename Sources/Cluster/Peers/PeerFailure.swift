@@ -1,7 +1,7 @@
-/// Why another process gave no answer.
+/// The reason why another service sent no response.
 package enum PeerFailure: Error, Sendable {
-  /// It was not reached: nothing was asked of it.
+  /// No connection was made, so the service has not received the request.
   case unreachable
-  /// It may have done what it was asked.
+  /// The connection was lost. The service may have carried out the request.
   case lost(String)
 }

@@ -1,9 +1,9 @@
 internal import EventLoop
 internal import HTTPServer
 
-/// A reply that is read whole.
+/// A response that is read whole.
 final class PeerReply: @unchecked Sendable {
-  // Unchecked: what changes belongs to the loop's thread.
+  // Unchecked: mutable state belongs to the loop's thread.
   private static let chunk = 64 * 1024
 
   private let source: any ResponseSource

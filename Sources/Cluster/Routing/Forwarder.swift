@@ -5,24 +5,24 @@ internal import Ledger
 internal import Limits
 internal import TransferModel
 
-/// Sends requests to the other services, and questions about what they have in memory.
+/// The client side of the cluster: forwards requests to the other services and queries what they have in memory.
 struct Forwarder: Sendable {
-  /// The largest body that is kept while another service is asked, in bytes: a third service can be asked then.
+  /// The largest request body that is kept, in bytes, so that it can be sent to another service as well.
   private static let keptBytes = 1024 * 1024
-  /// Seconds for which a client may send nothing in the middle of a body that is forwarded.
+  /// The longest pause within a forwarded body, in seconds.
   private static let longestSilence = 24 * 60 * 60
-  /// The largest page accepted from another service, in bytes. The last item of a page may exceed `Limits.pageBytes`.
+  /// The largest page that is accepted from another service, in bytes. The last item of a page may exceed `Limits.pageBytes`.
   private static let listBytes = Limits.pageBytes.value + 8 * 1024 * 1024
 
-  let owners: Owners
-  /// Nil: no other process takes part.
+  let gate: ShardGate
+  /// The connections; `nil` if no other service takes part.
   let peers: (any PeerConnections)?
 
   // MARK: Requests
 
   /// Forwards a request.
-  /// - Parameter read: the request's body, if it was read already. A small one is read here.
-  /// - Returns: nil if the service did nothing, and another can be asked.
+  /// - Parameter read: the request's body, if it was read already. A small body is read and stored in it.
+  /// - Returns: `nil` if the service did nothing and another one can be asked.
   func forward(
     _ request: ServerRequest, _ read: inout RequestBody?, of tenant: Tenant, to address: String
   ) async throws -> ServerResponse? {
@@ -44,7 +44,7 @@ struct Forwarder: Sendable {
     return nil
   }
 
-  /// Reads a small body, so that it can be sent more than once; nil if it is large.
+  /// Reads a small body, so that it can be sent more than once. Returns `nil` for a large one.
   private func keep(_ request: ServerRequest, _ read: inout RequestBody?) async throws -> [UInt8]? {
     let body = read ?? request.body
     guard let length = body.length, length <= Self.keptBytes else {
@@ -67,19 +67,19 @@ struct Forwarder: Sendable {
 
   // MARK: Lists
 
-  /// The other services' items for a list, and whether any of these services has more.
-  struct OtherLists {
+  /// The items of the other services for a list, and whether any of these services has more.
+  struct PeerLists {
     var items: [JSONValue] = []
     var hasMore = false
-    /// The shards of which the lists have all sessions.
+    /// The shards whose sessions are all in the lists.
     var shards = ShardSet()
   }
 
   /// Asks every other service for its part of a list.
-  /// - Parameter limit: of the items of each service.
+  /// - Parameter limit: the most items of each service.
   func askAll(
     _ request: ServerRequest, of tenant: Tenant, limit: Int
-  ) async throws(PeerFailure) -> OtherLists {
+  ) async throws(PeerFailure) -> PeerLists {
     let rest = request.query.split(separator: "&").filter { !$0.hasPrefix("limit=") }
     let query = (rest + ["limit=\(limit)"]).joined(separator: "&")
     let request = ServerRequest(
@@ -87,8 +87,8 @@ struct Forwarder: Sendable {
       localPort: request.localPort)
     var fields = HTTPFields()
     fields[.tenant] = tenant.name
-    var lists = OtherLists()
-    for address in owners.others {
+    var lists = PeerLists()
+    for address in gate.others {
       guard let peers else { continue }
       let (fields, bytes) = try await peers.fetch(request, fields, upTo: Self.listBytes, from: address)
       guard let page = try? JSONParser.parse(bytes), let items = page["items"]?.elements,
@@ -103,34 +103,34 @@ struct Forwarder: Sendable {
 
   // MARK: The memory of other services
 
-  /// The path of the question whether a service has a subject in its memory; the subject's id follows.
+  /// The path of the query whether a service has a subject in memory, without the subject's id at its end.
   private static let holdsPath = "/holds/"
-  /// The path of the question whether a service keeps the reply to an Idempotency-Key.
+  /// The path of the query whether a service has the reply to an Idempotency-Key.
   private static let keepsPath = "/keeps"
 
-  enum Holder {
-    case nobody
-    case process(String)
-    /// One of the services does not answer.
-    case unclear
+  enum HolderLookup {
+    case none
+    case peer(String)
+    /// A service did not answer.
+    case unknown
   }
 
-  /// The other service that has a subject in its memory.
-  func holder(of subject: Subject) async -> Holder {
-    var holder = Holder.nobody
-    for address in owners.others {
+  /// Returns the other service that has a subject in memory.
+  func holder(of subject: RequestSubject) async -> HolderLookup {
+    var holder = HolderLookup.none
+    for address in gate.others {
       let request = Self.question(Self.holdsPath + (subject.id ?? ""))
       switch try? await peers?.send(request, [:], body: [], to: address).head.status {
-      case .noContent: return .process(address)
+      case .noContent: return .peer(address)
       case .notFound: break
-      default: holder = .unclear
+      default: holder = .unknown
       }
     }
     return holder
   }
 
-  /// Whether another service keeps the reply to an Idempotency-Key; nil if the service does not answer. A service that
-  /// cannot be reached has ended or not started, so it keeps no reply.
+  /// Returns whether another service has the reply to an Idempotency-Key; `nil` if the service does not answer. A service that cannot be
+  /// reached is dead or has not started, so it has no reply.
   func keepsReply(under key: IdempotencyKey, at address: String) async -> Bool? {
     guard let peers else { return false }
     var fields = HTTPFields()
@@ -154,7 +154,7 @@ struct Forwarder: Sendable {
       body: RequestBody([]), localPort: 0)
   }
 
-  /// The answer to another service's question; nil if the request is none.
+  /// Returns the reply to another service's query; `nil` if the request is not a query.
   static func answer(to request: ServerRequest, by locator: RequestLocator) async -> ServerResponse? {
     let fields = request.head.headerFields
     if request.path == keepsPath, let tenant = fields[.tenant], let text = fields[.idempotencyKey] {
@@ -162,7 +162,7 @@ struct Forwarder: Sendable {
       return await answer { () throws(ClusterError) in try await locator.keepsReply(under: key) }
     }
     guard request.path.hasPrefix(holdsPath) else { return nil }
-    guard let subject = Subject(id: String(request.path.dropFirst(holdsPath.count))) else {
+    guard let subject = RequestSubject(id: String(request.path.dropFirst(holdsPath.count))) else {
       return ServerResponse(status: .notFound)
     }
     return await answer { () throws(ClusterError) in try await locator.holds(subject) }
@@ -180,13 +180,13 @@ struct Forwarder: Sendable {
 extension HTTPField.Name {
   /// The tenant of a forwarded request.
   static let tenant = Self("Ferry-Tenant")!
-  /// The shards of which a service's list has all sessions.
+  /// The shards whose sessions are all in a service's list.
   static let shards = Self("Ferry-Shards")!
   fileprivate static let idempotencyKey = Self("Idempotency-Key")!
 }
 
 extension ServerRequest {
-  /// Whether it may be carried out twice (RFC 9110 §9.2.2): by its method, or because a key tells its repeats.
+  /// Whether the request may be carried out twice (RFC 9110 §9.2.2): by its method, or because repeats have an Idempotency-Key.
   fileprivate var isIdempotent: Bool {
     switch head.method {
     case .get, .head, .put, .delete, .options: true

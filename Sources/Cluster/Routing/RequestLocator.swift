@@ -3,88 +3,89 @@ internal import Ledger
 internal import Synchronization
 internal import TransferModel
 
-/// Finds the service that owns the subject of a request. It alone decides about a session, its tasks and its decisions.
+/// The lookup of the service that owns a request's subject. Only the owner decides about a session, its tasks and its decisions.
 final class RequestLocator: Sendable {
   private let store: any Ledger
-  private let owners: Owners
-  private let membership: Membership
-  private let holders: HolderReference
-  /// Background sessions that are not in the shards that their names say: those of before there were shards. No more are added, so they are
-  /// read once.
-  private let misplaced = Mutex<[BackgroundName: SessionID]?>(nil)
+  private let gate: ShardGate
+  private let membership: ClusterMembership
+  private let holders: WeakShardHolder
+  /// The background sessions outside the shards of their names, which are older than shards. There are no new ones, so they are read once.
+  private let misplaced = Mutex<[BackgroundSessionKey: SessionID]?>(nil)
 
-  init(store: any Ledger, owners: Owners, membership: Membership, holders: HolderReference) {
-    (self.store, self.owners, self.membership, self.holders) = (store, owners, membership, holders)
+  init(store: any Ledger, gate: ShardGate, membership: ClusterMembership, holders: WeakShardHolder) {
+    (self.store, self.gate, self.membership, self.holders) = (store, gate, membership, holders)
   }
 
-  /// The service that holds the sessions here.
+  /// Returns the owner of this service's sessions.
   private func holder() throws(ClusterError) -> any ShardHolder {
-    guard let holder = holders.holder else { throw .unavailable("this service does not take part") }
+    guard let holder = holders.holder else {
+      throw .unavailable("this service is not a member of the cluster")
+    }
     return holder
   }
 
-  /// Lets somebody in where the subject is.
-  func place(of subject: Subject, for tenant: Tenant) async throws(ClusterError) -> Place {
+  /// Returns the owner of a subject. If the owner is this service, the request is admitted to the shard.
+  func locate(of subject: RequestSubject, for tenant: Tenant) async throws(ClusterError) -> RequestLocation {
     let holder = try holder()
     guard let session = try await session(of: subject, for: tenant, in: holder) else {
-      if owners.isAlone { return .alone }
-      try await owners.knowOthers()
-      // One that takes part since then may have it.
+      if gate.isAlone { return .singleNode }
+      try await gate.waitForCurrentView()
+      // A service that has joined meanwhile may have the subject.
       try await refresh(waits: false)
       return .unknown
     }
-    // One that is in memory is nowhere else.
+    // An ephemeral session in memory is in no other service.
     if holder.type(of: session) == .ephemeral { return .here(nil) }
-    let place = try await owners.enter(session.shard)
-    guard case .here(let shard?) = place, holder.type(of: session) == nil, !session.isShared, !owners.isAlone,
+    let place = try await gate.admit(session.shard)
+    guard case .here(let shard?) = place, holder.type(of: session) == nil, !session.isShared, !gate.isAlone,
       store.unreadable.row(.session, session) == nil
     else { return place }
-    owners.leave(shard)
+    gate.release(shard)
     return .unknown
   }
 
-  /// Whether what was not found here, as this process was alone, may be at one that takes part since then.
-  func mayBeElsewhere(_ error: any Error) async throws(ClusterError) -> Bool {
+  /// Returns whether a subject that was not found may be at a service that has joined meanwhile.
+  func mayBeAtPeer(_ error: any Error) async throws(ClusterError) -> Bool {
     guard try holder().isNotFound(error) else { return false }
     try await refresh(waits: false)
-    return !owners.isAlone
+    return !gate.isAlone
   }
 
-  /// Whether this service has the subject in its memory.
-  func holds(_ subject: Subject) async throws(ClusterError) -> Bool {
+  /// Returns whether this service has the subject in memory.
+  func holds(_ subject: RequestSubject) async throws(ClusterError) -> Bool {
     let holder = try holder()
-    do throws(StoreError) {
+    do throws(LedgerError) {
       return try await session(of: subject, in: holder).map { holder.type(of: $0) != nil } ?? false
     } catch .unreadable {
-      // The service that got the request reports that.
+      // The service that received the request reports the error.
       return false
     } catch { throw .store(error) }
   }
 
-  /// Whether the ledger or this service's memory has the stored reply to this Idempotency-Key.
+  /// Returns whether the ledger or this service's memory has the reply to this Idempotency-Key.
   func keepsReply(under key: IdempotencyKey) async throws(ClusterError) -> Bool {
     let oldest = try holder().now.adding(seconds: -IdempotentReply.retention)
-    do throws(StoreError) { return try await store.replyTime(of: key).map { $0 > oldest } ?? false } catch {
+    do throws(LedgerError) { return try await store.replyTime(of: key).map { $0 > oldest } ?? false } catch {
       throw .store(error)
     }
   }
 
   private func session(
-    of subject: Subject, for tenant: Tenant, in holder: any ShardHolder
+    of subject: RequestSubject, for tenant: Tenant, in holder: any ShardHolder
   ) async throws(ClusterError) -> SessionID? {
     if case .session(.shared) = subject { return holder.sharedSession(of: tenant) }
-    // Where nobody else is, who carries the request out looks for itself.
-    if owners.isAlone, !isAtHand(subject, in: holder) { return nil }
-    do throws(StoreError) { return try await session(of: subject, in: holder) } catch .unreadable {
-      // Whoever asks for it is told so.
+    // Without other services, the use case itself looks up the session.
+    if gate.isAlone, !isAtHand(subject, in: holder) { return nil }
+    do throws(LedgerError) { return try await session(of: subject, in: holder) } catch .unreadable {
+      // The use case reports the error.
       return nil
     } catch {
       throw .store(error)
     }
   }
 
-  /// Whether its session is known without the store.
-  private func isAtHand(_ subject: Subject, in holder: any ShardHolder) -> Bool {
+  /// Returns whether the subject's session is known without the ledger.
+  private func isAtHand(_ subject: RequestSubject, in holder: any ShardHolder) -> Bool {
     switch subject {
     case .session: true
     case .task(let id): holder.session(of: id) != nil
@@ -93,8 +94,8 @@ final class RequestLocator: Sendable {
   }
 
   private func session(
-    of subject: Subject, in holder: any ShardHolder
-  ) async throws(StoreError) -> SessionID? {
+    of subject: RequestSubject, in holder: any ShardHolder
+  ) async throws(LedgerError) -> SessionID? {
     switch subject {
     case .session(let id): return id
     case .task(let id):
@@ -107,27 +108,29 @@ final class RequestLocator: Sendable {
 
   // MARK: New sessions
 
-  /// The shard that a session to be created belongs in: the same for all who want one of that name, or under that key.
+  /// Returns the shard of a session to be created. It is the same for all requests with the same name or Idempotency-Key.
   func shard(
     forNew name: String?, key: String?, of tenant: Tenant
   ) async throws(ClusterError) -> Shard {
     let holder = try holder()
-    if let name { return try await shard(of: BackgroundName(tenant: tenant, identifier: name), in: holder) }
-    // Where this process is alone as well: another may take part by the time that the request is repeated.
+    if let name {
+      return try await shard(of: BackgroundSessionKey(tenant: tenant, identifier: name), in: holder)
+    }
+    // This applies without other services as well, because one may have joined when the request is repeated.
     if let key { return Self.shard(of: ["key", tenant.name, key]) }
-    // Any of those that are here, as a new id has it.
+    // A random id determines the shard, or the next shard that is here.
     let usual = holder.newSession().shard
-    let ready = owners.ready
+    let ready = gate.ready
     return ready.contains(usual) ? usual : ready.shards.first { $0 > usual } ?? ready.shards.first ?? usual
   }
 
   private func shard(
-    of name: BackgroundName, in holder: any ShardHolder
+    of name: BackgroundSessionKey, in holder: any ShardHolder
   ) async throws(ClusterError) -> Shard {
     let usual = Self.usualShard(of: name)
     if let known = holder.session(named: name) { return known.shard }
-    guard !owners.isAlone else { return usual }
-    do throws(StoreError) {
+    guard !gate.isAlone else { return usual }
+    do throws(LedgerError) {
       guard let id = try await misplacedSessions()[name], let session = try await store.session(id),
         session.state != .invalid
       else { return usual }
@@ -137,20 +140,20 @@ final class RequestLocator: Sendable {
     }
   }
 
-  private func misplacedSessions() async throws(StoreError) -> [BackgroundName: SessionID] {
+  private func misplacedSessions() async throws(LedgerError) -> [BackgroundSessionKey: SessionID] {
     if let known = misplaced.withLock({ $0 }) { return known }
-    var found: [BackgroundName: SessionID] = [:]
+    var found: [BackgroundSessionKey: SessionID] = [:]
     for (session, _) in try await store.sessions() where session.state != .invalid {
-      guard let name = session.backgroundName, session.id.shard != Self.usualShard(of: name) else { continue }
+      guard let name = session.backgroundKey, session.id.shard != Self.usualShard(of: name) else { continue }
       found[name] = session.id
     }
     let names = found
-    // One that is unreadable now may be readable later.
+    // An unreadable session may be readable later, so the result is not cached.
     if store.unreadable.rows(of: .session).isEmpty { misplaced.withLock { $0 = names } }
     return names
   }
 
-  private static func usualShard(of name: BackgroundName) -> Shard {
+  private static func usualShard(of name: BackgroundSessionKey) -> Shard {
     shard(of: ["name", name.tenant.name, name.identifier])
   }
 
@@ -160,9 +163,9 @@ final class RequestLocator: Sendable {
     return Shard(digest.finalize().first { _ in true } ?? 0)
   }
 
-  /// Who owns what may have changed: looks, or waits until it has.
+  /// Reads the ownership; optionally waits for a change first.
   func refresh(waits: Bool) async throws(ClusterError) {
-    if waits { await owners.change() }
-    do throws(StoreError) { try await membership.refresh() } catch { throw .store(error) }
+    if waits { await gate.change() }
+    do throws(LedgerError) { try await membership.refresh() } catch { throw .store(error) }
   }
 }

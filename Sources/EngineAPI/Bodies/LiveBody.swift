@@ -3,13 +3,13 @@ internal import Limits
 internal import Synchronization
 package import TransferModel
 
-/// The body of a data task while it arrives, for those who read along. Shared between threads.
+/// The body of a data task while it is being received, for its readers. Shared between threads.
 package final class LiveBody: BodyToken {
   package enum Source: Sendable {
     case memory([UInt8])
     case file(BlobWriter)
   }
-  package enum Ending: Sendable {
+  package enum End: Sendable {
     case finished
     case failed
   }
@@ -17,17 +17,17 @@ package final class LiveBody: BodyToken {
     var response: TransferResponse?
     var memory: [UInt8] = []
     var file: BlobWriter?
-    var ending: Ending?
+    var ending: End?
     var observers: [@Sendable () -> Void] = []
-    /// How far each reader has come.
+    /// The offset that each reader has reached.
     var readers: [UInt64: Int64] = [:]
     var nextReader: UInt64 = 0
-    /// Bytes that have arrived, and whether more were turned away.
+    /// The number of received bytes, and whether further bytes were held back.
     var size: Int64 = 0
     var isHeldBack = false
-    /// Where the parts of a multipart answer begin.
+    /// The offsets of a multipart response's parts.
     var parts = PartStarts()
-    /// Parts whose events are not stored yet, and whether another part waits for those events.
+    /// The number of parts whose events are not stored yet, and whether another part waits for those events.
     var partsUnderWay = 0
     var holdsParts = false
 
@@ -37,14 +37,14 @@ package final class LiveBody: BodyToken {
     }
   }
 
-  /// Bytes that may arrive before the slowest reader has read them: then the origin waits for it.
+  /// The maximum number of bytes that are received before the slowest reader has read them. After that the origin waits.
   package static let window: Int64 = 1 << 20
 
   private let state = Mutex(State())
-  /// Called from any thread when there is room again after `askForRoom` or `askForPart` said no.
+  /// Called from any thread when there is room again after `requestCapacity` or `requestPart` returned `false`.
   private let hasRoom: @Sendable () -> Void
 
-  /// Its bytes are shown as they come; else those of each part when it is whole.
+  /// Whether bytes are shown as they are received. Otherwise each part is shown when it is complete.
   private let isIncremental: Bool
 
   package init(isIncremental: Bool = true, hasRoom: @escaping @Sendable () -> Void = {}) {
@@ -52,7 +52,7 @@ package final class LiveBody: BodyToken {
     self.hasRoom = hasRoom
   }
 
-  /// Joins the readers; the origin waits for the slowest of them.
+  /// Adds a reader. The origin waits for the slowest reader.
   package func join() -> UInt64 {
     state.withLock { state in
       state.nextReader += 1
@@ -61,7 +61,7 @@ package final class LiveBody: BodyToken {
     }
   }
 
-  /// A reader has come that far.
+  /// Records the offset that a reader has reached.
   package func advance(_ reader: UInt64, to offset: Int64) { makeRoom { $0.readers[reader] = offset } }
   package func leave(_ reader: UInt64) { makeRoom { $0.readers[reader] = nil } }
 
@@ -75,10 +75,10 @@ package final class LiveBody: BodyToken {
     if mustTell { hasRoom() }
   }
 
-  /// False where the readers are too far behind; `hasRoom` is called once they are not.
-  package func askForRoom() -> Bool {
+  /// Returns whether more bytes may be received. If not, `hasRoom` is called when they may.
+  package func requestCapacity() -> Bool {
     state.withLock { state in
-      // Nobody reads before all is here: who waited for readers would wait for ever.
+      // Without incremental delivery, readers wait for the complete body, so the body must not wait for readers.
       state.isHeldBack = isIncremental && state.isTooFarAhead
       return !state.isHeldBack
     }
@@ -86,8 +86,8 @@ package final class LiveBody: BodyToken {
 
   package func grow(to size: Int64) { state.withLock { $0.size = size } }
 
-  /// A part of a multipart answer begins here, or all of another; its head is shown with it.
-  /// - Parameter response: nil where the body is nobody's to see yet.
+  /// Begins a part of a multipart response, or the whole of another response.
+  /// - Parameter response: The response to show; `nil` if readers may not see the body yet.
   package func beginPart(_ response: TransferResponse?, at offset: Int64) {
     change { state in
       state.parts.append(offset)
@@ -95,8 +95,8 @@ package final class LiveBody: BodyToken {
     }
   }
 
-  /// Whether another part may be reported. If false, `hasRoom` is called when it may.
-  package func askForPart() -> Bool {
+  /// Returns whether another part may be reported. If not, `hasRoom` is called when it may.
+  package func requestPart() -> Bool {
     state.withLock { state in
       state.holdsParts = state.partsUnderWay >= Limits.partsUnderWay.value
       return !state.holdsParts
@@ -106,7 +106,7 @@ package final class LiveBody: BodyToken {
   /// Counts a part whose response event is about to be recorded.
   package func countPart() { state.withLock { $0.partsUnderWay += 1 } }
 
-  /// The event of a response is stored. From any thread.
+  /// Records that the event of a response is stored. May be called on any thread.
   package func responseIsStored() {
     let mustTell = state.withLock { state in
       // A response that is not multipart has no counted parts.
@@ -122,7 +122,7 @@ package final class LiveBody: BodyToken {
   /// Whether parts are waiting for their events to be stored.
   package var hasParts: Bool { state.withLock { $0.partsUnderWay > 0 } }
 
-  /// Up to where the bytes of the first `count` parts go, as far as is known by now, and whether that is the end of all.
+  /// Returns the end of the first `count` parts, as far as it is known, and whether it is the end of the body.
   package func extent(ofParts count: Int) -> (limit: Int64, isFinal: Bool) {
     state.withLock { state in
       if state.parts.count > count { return (state.parts[count], false) }
@@ -131,21 +131,21 @@ package final class LiveBody: BodyToken {
     }
   }
 
-  /// True while bytes of the first `count` parts may still come.
+  /// Returns whether the first `count` parts may still grow.
   package func isGrowing(beyondParts count: Int) -> Bool {
     state.withLock { $0.parts.count <= count && $0.ending == nil }
   }
 
-  /// The response, once its head is here.
+  /// The response; `nil` until its head was received.
   package var response: TransferResponse? { state.withLock { $0.response } }
-  /// How it ended; nil while it has not.
-  package var ending: Ending? { state.withLock { $0.ending } }
-  /// Where the bytes that are here can be read.
+  /// The end of the body; `nil` until the body has ended.
+  package var ending: End? { state.withLock { $0.ending } }
+  /// The place of the received bytes.
   package var source: Source {
     state.withLock { state in state.file.map { .file($0) } ?? .memory(state.memory) }
   }
 
-  /// Calls `observer` whenever there may be more to read, and at the end. From any thread.
+  /// Calls `observer` whenever there may be more to read, and at the end. May be called on any thread.
   package func observe(_ observer: @escaping @Sendable () -> Void) {
     let file = state.withLock { state in
       state.observers.append(observer)
@@ -156,7 +156,7 @@ package final class LiveBody: BodyToken {
 
   package func append(_ bytes: UnsafeRawBufferPointer) { change { $0.memory.append(contentsOf: bytes) } }
 
-  /// From here on all bytes, those so far included, are in `file`.
+  /// Moves all bytes, including those so far, to `file`.
   package func `continue`(in file: BlobWriter) {
     let observers = state.withLock { state in
       state.file = file
@@ -166,10 +166,10 @@ package final class LiveBody: BodyToken {
     for observer in observers { file.observe(observer) }
   }
 
-  /// No effect: readers call `leave`.
-  package func detach() {}
+  /// Does nothing, because readers call `leave`.
+  package func cancel() {}
 
-  package func end(_ ending: Ending) { change { $0.ending = ending } }
+  package func end(_ ending: End) { change { $0.ending = ending } }
 
   private func change(_ body: (inout State) -> Void) {
     let observers = state.withLock { state in
@@ -181,7 +181,7 @@ package final class LiveBody: BodyToken {
 }
 
 extension LiveBody {
-  /// A callback to run once the events of `facts` are stored; nil if no part waits for them.
+  /// Returns a callback to run when the events of `facts` are stored; `nil` if no part waits for them.
   package static func storedCallback(for facts: some Sequence<TransferFact>) -> (@Sendable () -> Void)? {
     let bodies = facts.compactMap { fact -> LiveBody? in
       guard case .response(_, _, let body, _) = fact, let live = body.token as? LiveBody, live.hasParts

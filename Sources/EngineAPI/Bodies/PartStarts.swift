@@ -1,9 +1,9 @@
 internal import DequeModule
 
-/// Where the parts of a multipart response begin in its body. Only the last ones are kept: a response may have parts without end, and no
-/// reader of the body is far behind (`LiveBody.window`). Pure.
+/// The offsets of the parts of a multipart response in its body. Only the last ones are kept: a response may have an endless number of
+/// parts, and no reader of the body lags far (`LiveBody.window`). Pure.
 struct PartStarts {
-  /// Starts that are kept.
+  /// The maximum number of kept offsets.
   static let most = 16 * 1024
   private var starts = Deque<Int64>()
   private var dropped = 0
@@ -18,7 +18,7 @@ struct PartStarts {
     dropped += 1
   }
 
-  /// The start of a part, or of the oldest that is kept if that one is later.
-  /// - Precondition: there is such a part.
+  /// Returns the offset of a part, or the oldest kept offset if that is later.
+  /// - Precondition: The part exists.
   subscript(index: Int) -> Int64 { starts[max(0, index - dropped)] }
 }

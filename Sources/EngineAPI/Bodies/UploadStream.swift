@@ -1,55 +1,55 @@
 internal import Synchronization
 internal import TransferModel
 
-/// A request's body on its way from a client to the origin. Little of it is here at any time: a slow origin slows the
-/// client. Shared between the client's handler, which writes, and the loop, which reads.
+/// A request's body on its way from a client to the origin. It buffers few bytes, so a slow origin slows the client down. Shared between
+/// the client's handler, which writes, and the transfer loop, which reads.
 package final class UploadStream: BodyToken {
   package enum Outcome: Sendable, Equatable {
-    /// The origin has taken all of it.
+    /// The whole body was sent to the origin.
     case sent
-    /// The transfer ended, or went elsewhere, before that.
+    /// The transfer ended, or was redirected, before that.
     case abandoned
   }
   private struct State {
     var chunks: [[UInt8]] = []
     var head = 0
-    /// Bytes of the first chunk that are gone.
+    /// The bytes of the first chunk that were read already.
     var offset = 0
     var count = 0
     var hasEnded = false
     var hasFailed = false
-    /// The reader found nothing and waits.
+    /// Whether the reader found no bytes and waits.
     var isStarved = false
     var outcome: Outcome?
-    /// Bytes that the client gave, and that were read.
+    /// The numbers of bytes that the client wrote, and that were read.
     var written: Int64 = 0
     var delivered: Int64 = 0
     var fault: Fault?
-    /// Called when nobody wants the body any more.
+    /// Called when the body is no longer needed.
     var abandoned: (@Sendable () -> Void)?
     var ready: (@Sendable () -> Void)?
     var writer: CheckedContinuation<Bool, Never>?
     var waiter: CheckedContinuation<Outcome, Never>?
   }
 
-  /// Bytes that may wait here.
+  /// The number of bytes that the buffer holds.
   package static let capacity = 256 * 1024
 
-  /// It is not as long as its request says.
+  /// The error of a body whose length differs from its request's Content-Length.
   package struct Fault: Error, Sendable, Equatable, CustomStringConvertible {
     package let description: String
   }
 
-  /// Bytes that were announced; nil where they were not.
+  /// The length of the body in bytes; `nil` if unknown.
   package let length: Int64?
-  /// What the request says. The last of these bytes is given out only when it is clear that no other follows: an origin
-  /// gets no body that is cut.
+  /// The Content-Length of the request. The last of these bytes is withheld until the body has ended without surplus bytes, so that the
+  /// origin never receives a truncated body.
   private let expected: Int64?
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - length: as the client has it that sends the body.
-  ///   - expected: as the request has it.
+  ///   - length: The length that the client announced when it sent the body.
+  ///   - expected: The Content-Length of the request.
   package init(length: Int64?, expected: Int64? = nil) {
     self.length = expected ?? length
     self.expected = expected
@@ -61,12 +61,12 @@ package final class UploadStream: BodyToken {
   package var fault: Fault? { state.withLock { $0.fault } }
 
   private static func fault(_ count: String, _ expected: Int64) -> Fault {
-    Fault(description: "the body has \(count), and the request's Content-Length is \(expected)")
+    Fault(description: "the body has \(count), but the request's Content-Length is \(expected)")
   }
 
-  // MARK: The client's side
+  // MARK: The client
 
-  /// Takes bytes, and returns when there is room for more; false where nobody wants them any more.
+  /// Writes bytes, and returns when there is room for more. Returns `false` if the body is no longer needed.
   package func write(_ bytes: [UInt8]) async -> Bool {
     guard !bytes.isEmpty else { return true }
     return await withCheckedContinuation { continuation in
@@ -88,7 +88,7 @@ package final class UploadStream: BodyToken {
     }
   }
 
-  /// That was all of it; returns once the origin has taken it, or will not.
+  /// Ends the body. Returns when the body was sent to the origin, or will not be.
   package func finish() async -> Outcome {
     await withCheckedContinuation { continuation in
       let (outcome, ready): (Outcome?, (@Sendable () -> Void)?) = state.withLock { state in
@@ -106,7 +106,7 @@ package final class UploadStream: BodyToken {
     }
   }
 
-  /// Calls `action` once nobody wants the body any more, which may be now.
+  /// Calls `action` when the body is no longer needed, which may be now.
   package func whenAbandoned(_ action: @escaping @Sendable () -> Void) {
     let isAbandoned = state.withLock { state in
       if state.outcome == nil { state.abandoned = action }
@@ -115,7 +115,7 @@ package final class UploadStream: BodyToken {
     if isAbandoned { action() }
   }
 
-  /// The client left before the end.
+  /// Records that the client disconnected before the end.
   package func fail() {
     let ready = state.withLock { state in
       state.hasFailed = true
@@ -124,7 +124,7 @@ package final class UploadStream: BodyToken {
     ready?()
   }
 
-  /// Nothing of it is given out any more.
+  /// Refuses the body, and stops delivering bytes.
   private static func refuse(_ state: inout State, _ fault: Fault) -> (@Sendable () -> Void)? {
     (state.fault, state.outcome) = (fault, .abandoned)
     state.chunks = []
@@ -137,23 +137,23 @@ package final class UploadStream: BodyToken {
     return state.ready
   }
 
-  // MARK: The loop's side
+  // MARK: The transfer loop
 
-  /// Calls `ready` whenever a reader that found nothing may read again.
+  /// Calls `ready` whenever a reader that found no bytes may read again.
   package func onReady(_ ready: @escaping @Sendable () -> Void) { state.withLock { $0.ready = ready } }
 
-  package enum Reading: Sendable, Equatable {
+  package enum ReadResult: Sendable, Equatable {
     case bytes(Int)
-    /// Nothing now: what was given to `onReady` will be called.
+    /// No bytes are available: the callback of `onReady` will be called.
     case wait
     case end
     /// The body is incomplete or abandoned.
     case failed
   }
 
-  package func take(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
+  package func pull(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult {
     nonisolated(unsafe) let buffer = buffer
-    let (reading, writer): (Reading, CheckedContinuation<Bool, Never>?) = state.withLock {
+    let (reading, writer): (ReadResult, CheckedContinuation<Bool, Never>?) = state.withLock {
       state in
       if state.hasFailed || state.fault != nil || state.outcome == .abandoned { return (.failed, nil) }
       let room = mayGive(state, buffer.count)
@@ -200,8 +200,8 @@ package final class UploadStream: BodyToken {
     return done
   }
 
-  package func wasSent() { settle(.sent) }
-  package func detach() { settle(.abandoned) }
+  package func markSent() { settle(.sent) }
+  package func cancel() { settle(.abandoned) }
 
   private func settle(_ outcome: Outcome) {
     let (writer, waiter, abandoned) = state.withLock { state in

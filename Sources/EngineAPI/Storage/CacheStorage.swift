@@ -4,16 +4,16 @@ package import HTTPCache
 internal import Synchronization
 package import TransferModel
 
-/// The caches of sessions, each with one of its own (URLCache). From any thread.
+/// The caches of sessions, one for each (URLCache). May be used on any thread.
 package final class CacheStorage: Sendable {
   private let directory: String?
-  private let pool: WorkerPool
+  private let pool: ThreadPool
   private let now: @Sendable () -> Timestamp
   private let caches = Mutex<[SessionID: ResponseCache]>([:])
 
-  /// - Parameter directory: where those on disk lie, each in a directory of its session's name; nil: in memory only.
+  /// - Parameter directory: The directory of the caches on disk, with a directory for each session; `nil` for caches in memory only.
   package init(
-    directory: String?, pool: WorkerPool,
+    directory: String?, pool: ThreadPool,
     now: @escaping @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
   ) {
     self.directory = directory
@@ -21,9 +21,10 @@ package final class CacheStorage: Sendable {
     self.now = now
   }
 
-  /// A session's cache, opened where it is not; nil where it has none.
-  /// - Parameter files: where an ephemeral session's counts.
-  /// - Parameter post: runs a closure on the loop of the session's worker.
+  /// Returns a session's cache, and opens it if necessary; `nil` if the session has none.
+  /// - Parameters:
+  ///   - files: The memory quota in which an ephemeral session's cache counts.
+  ///   - post: Runs a closure on the session's transfer loop.
   package func cache(
     of session: SessionID, _ type: SessionType, _ capacities: CacheCapacities,
     countingIn files: MemoryFiles, post: @escaping ResponseCache.Post
@@ -44,18 +45,18 @@ package final class CacheStorage: Sendable {
     }
   }
 
-  /// The session is another process's from here on, and so is what lies on the disk.
+  /// Closes a session's cache without deleting it, because the session now belongs to another process.
   package func close(_ session: SessionID) { caches.withLock { $0[session] = nil } }
 
-  /// Drops what a session had: it is over.
+  /// Deletes the cache of a session that has ended.
   package func forget(_ session: SessionID) {
     let open = caches.withLock { $0.removeValue(forKey: session) }
-    // What blocks is the pool's.
+    // The pool runs calls that block.
     let remove: @Sendable () -> Void = { [self] in pool.submit { self.remove(session) } }
     if let open { open.removeAll(done: remove) } else { remove() }
   }
 
-  /// Drops what sessions left that are no more.
+  /// Deletes the caches of sessions that no longer exist.
   package func removeOrphans(keeping sessions: Set<SessionID>) {
     guard let directory else { return }
     _ = Disk.mkdir(directory)

@@ -3,11 +3,12 @@ package import HTTPCookies
 internal import Synchronization
 package import TransferModel
 
-/// The cookies of sessions, each with a jar of its own (HTTPCookieStorage). They are in memory: `SessionStorages` loads and unloads them.
+/// The cookies of sessions, with a jar for each (HTTPCookieStorage). They are in memory, where `SessionStorageLoader` loads and unloads
+/// them.
 package final class CookieStorage: Sendable {
   private struct State {
     var jars: [SessionID: CookieJar] = [:]
-    /// The budgets of ephemeral sessions.
+    /// The memory quotas of ephemeral sessions.
     var counts: [SessionID: MemoryFiles] = [:]
     var hear: (@Sendable (SessionID, [CookieJar.Change]) -> Void)?
   }
@@ -15,19 +16,19 @@ package final class CookieStorage: Sendable {
 
   package init() {}
 
-  /// Calls `hear` with each change, in their order; it must not block.
+  /// Calls `hear` with each change, in their order. It must not block.
   package func onChange(_ hear: @escaping @Sendable (SessionID, [CookieJar.Change]) -> Void) {
     state.withLock { $0.hear = hear }
   }
 
-  /// Makes the session's cookies count towards `files`. Cookies that do not fit are refused from then on.
+  /// Counts the session's cookies in a memory quota. Cookies that exceed it are refused from now on.
   package func count(_ session: SessionID, in files: MemoryFiles) {
     state.withLock { $0.counts[session] = files }
   }
 
-  /// Changes a jar, and tells of it before anybody else can.
-  /// - Parameter size: the most bytes by which it grows.
-  /// - Returns: false if there is no room for those bytes. Nothing is changed then.
+  /// Changes a jar and reports the changes in order.
+  /// - Parameter size: The maximum number of bytes by which the jar grows.
+  /// - Returns: `false` if the quota has no room for those bytes. The jar is then unchanged.
   @discardableResult
   private func change(
     _ session: SessionID, growingBy size: Int = 0, _ body: (inout CookieJar) -> [CookieJar.Change]
@@ -47,21 +48,21 @@ package final class CookieStorage: Sendable {
     }
   }
 
-  /// Under which they count.
+  /// The name under which cookies count in a quota.
   private static let name = "cookies"
 
-  /// The `Cookie` field of a request; nil where the session has none for it (RFC 6265bis §5.8.3).
+  /// Returns the `Cookie` field of a request; `nil` if no cookie applies (RFC 6265bis §5.8.3).
   package func header(
     for context: @autoclosure () -> CookieContext, in session: SessionID, now: @autoclosure () -> Timestamp
   ) -> String? {
     state.withLock { state in
-      // Most sessions have none: nothing is made for them.
+      // Most sessions have no cookies, so this path must be cheap.
       guard state.jars[session].map({ $0.count > 0 }) ?? false else { return nil }
       return state.jars[session]?.header(for: context(), now: now())
     }
   }
 
-  /// Takes what an answer sets, as far as it may (RFC 6265bis §5.7).
+  /// Stores the cookies that a response sets, as far as permitted (RFC 6265bis §5.7).
   package func store(
     _ fields: [String], from context: CookieContext, in session: SessionID, now: Timestamp
   ) {
@@ -69,7 +70,7 @@ package final class CookieStorage: Sendable {
     change(session, growingBy: size) { $0.store(fields, from: context, now: now) }
   }
 
-  /// A session's cookies that have not expired.
+  /// Returns a session's cookies that have not expired.
   package func cookies(
     of session: SessionID, _ filter: CookieFilter = CookieFilter(), now: Timestamp
   ) -> [Cookie] {
@@ -77,9 +78,9 @@ package final class CookieStorage: Sendable {
       .filter { !$0.isExpired(at: now) }
   }
 
-  /// Puts cookies there as they are (HTTPCookieStorage.setCookie(_:)).
-  /// - Parameter tellsAll: whether `onChange` also hears of cookies that the jar has already.
-  /// - Returns: false if there is no room for the cookies. Nothing is changed then.
+  /// Stores cookies as they are (HTTPCookieStorage.setCookie(_:)).
+  /// - Parameter tellsAll: Whether `onChange` also receives cookies that the jar already has.
+  /// - Returns: `false` if the quota has no room for the cookies. Nothing is then changed.
   @discardableResult
   package func set(_ cookies: [Cookie], in session: SessionID, tellsAll: Bool = false) -> Bool {
     let size = cookies.reduce(0) { $0 + $1.size }
@@ -93,8 +94,8 @@ package final class CookieStorage: Sendable {
     }
   }
 
-  /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).
-  /// - Returns: the cookies that were removed.
+  /// Deletes cookies (HTTPCookieStorage.deleteCookie(_:)).
+  /// - Returns: The deleted cookies.
   @discardableResult
   package func remove(_ filter: CookieFilter, of session: SessionID) -> [CookieKey] {
     var removed: [CookieKey] = []
@@ -105,7 +106,7 @@ package final class CookieStorage: Sendable {
     return removed
   }
 
-  /// Puts back the cookies that the ledger has of a session. Those that are in memory are newer. Expired cookies are removed from both.
+  /// Restores the cookies of a session from the ledger. Cookies that are in memory are newer. Expired cookies are removed from both.
   package func restore(_ cookies: [Cookie], of session: SessionID, now: Timestamp) {
     guard !cookies.isEmpty else { return }
     change(session) { jar in
@@ -115,21 +116,21 @@ package final class CookieStorage: Sendable {
     }
   }
 
-  /// Bytes in memory, approximately, of cookies that are in the ledger as well.
+  /// Returns the approximate bytes in memory of cookies that are in the ledger as well.
   package func storedSize(of session: SessionID) -> Int {
     state.withLock { $0.counts[session] == nil ? $0.jars[session]?.size ?? 0 : 0 }
   }
 
   package func unload(_ session: SessionID) { state.withLock { $0.jars[session] = nil } }
 
-  /// Takes over what was changed elsewhere, and is kept there.
+  /// Applies changes that another process made and stored.
   package func apply(_ changes: [CookieJar.Change], to session: SessionID) {
     state.withLock { state in
       for change in changes { state.jars[session, default: CookieJar()].apply(change) }
     }
   }
 
-  package func forget(_ session: SessionID) {
+  package func removeAll(_ session: SessionID) {
     state.withLock { state in
       state.jars[session] = nil
       state.counts.removeValue(forKey: session)?.count(0, as: Self.name, of: session, mustFit: false)

@@ -3,35 +3,35 @@ package import Limits
 internal import Synchronization
 package import TransferModel
 
-/// The credentials that sessions remember, each for its own (URLCredentialStorage). They are in memory: `SessionStorages` loads and unloads
-/// those that are in the ledger as well.
+/// The credentials of sessions, separate for each (URLCredentialStorage). They are in memory, where `SessionStorageLoader` loads and
+/// unloads those that are in the ledger as well.
 package final class CredentialStorage: Sendable {
-  /// A change that the ledger has to make, too.
+  /// A change to write to the ledger.
   package enum Change: Sendable {
     case stored(ProtectionSpace, Credential)
     case removed(ProtectionSpace)
   }
-  /// Why a credential is not kept.
+  /// The reason why a credential is not stored.
   package enum Refusal: Sendable {
     case limit(Limit)
-    /// There is no room for credentials that are in memory only.
+    /// The memory quota has no room for credentials that are in memory only.
     case memoryFull
   }
 
-  /// By host, so that a request looks at those of its own host only.
-  private struct Shelf {
+  /// The credentials of a session, grouped by host so that a request examines only those of its own host.
+  private struct SessionEntries {
     struct Entry {
       var credential: Credential
-      /// Whether it is in the ledger as well.
+      /// Whether the credential is in the ledger as well.
       var isStored: Bool
     }
     private(set) var hosts: [String: [ProtectionSpace: Entry]] = [:]
     private(set) var count = 0
-    /// Bytes that they take in memory, approximately.
+    /// The approximate bytes of all credentials in memory.
     private(set) var size = 0
     private(set) var storedSize = 0
 
-    /// The limit that the credential would exceed; nil if there is room.
+    /// Returns the limit that the credential would exceed; `nil` if there is room.
     func limit(for credential: Credential, in space: ProtectionSpace) -> Limit? {
       let replaced = hosts[space.host]?[space]
       if replaced == nil, count >= Limits.credentials.value { return Limits.credentials }
@@ -40,12 +40,12 @@ package final class CredentialStorage: Sendable {
       return isTooLarge ? Limits.credentialBytes : nil
     }
 
-    /// Bytes of the credential of that space, if it is in memory only.
+    /// Returns the bytes of the credential of that space if it is in memory only, otherwise 0.
     func unstoredSize(in space: ProtectionSpace) -> Int {
       hosts[space.host]?[space].map { $0.isStored ? 0 : $0.credential.size } ?? 0
     }
 
-    /// - Returns: the entry that was there.
+    /// - Returns: The previous entry.
     @discardableResult
     mutating func set(_ entry: Entry?, for space: ProtectionSpace) -> Entry? {
       let replaced = hosts[space.host]?[space]
@@ -61,12 +61,12 @@ package final class CredentialStorage: Sendable {
     }
   }
   private struct State {
-    var shelves: [SessionID: Shelf] = [:]
-    /// The budget for credentials that are not in the ledger.
+    var shelves: [SessionID: SessionEntries] = [:]
+    /// The memory quotas for credentials that are not in the ledger.
     var files: [SessionID: MemoryFiles] = [:]
     var hear: (@Sendable (SessionID, [Change]) -> Void)?
 
-    /// Counts the session's credentials that are not in the ledger, and drops an empty shelf.
+    /// Counts the session's credentials that are not in the ledger, and drops empty entries.
     mutating func settle(_ session: SessionID) {
       let shelf = shelves[session]
       if shelf?.count == 0 { shelves[session] = nil }
@@ -75,17 +75,17 @@ package final class CredentialStorage: Sendable {
     }
   }
   private let state = Mutex(State())
-  /// Under which they count.
+  /// The name under which credentials count in a quota.
   private static let name = "credentials"
 
   package init() {}
 
-  /// Calls `hear` with each change of what is in the ledger as well, in their order; it must not block.
+  /// Calls `hear` with each change to write to the ledger, in their order. It must not block.
   package func onChange(_ hear: @escaping @Sendable (SessionID, [Change]) -> Void) {
     state.withLock { $0.hear = hear }
   }
 
-  /// What is used in that space unless somebody says otherwise (URLCredentialStorage.defaultCredential(for:)).
+  /// Returns the credential that is used in that space by default (URLCredentialStorage.defaultCredential(for:)).
   package func credential(for space: ProtectionSpace, in session: SessionID) -> Credential? {
     state.withLock { state in
       let good = (state.shelves[session]?.hosts[space.host] ?? [:]).filter { $0.key.covers(space) }
@@ -93,16 +93,16 @@ package final class CredentialStorage: Sendable {
     }
   }
 
-  /// In one order, whenever and in whatever order they were set.
+  /// Returns all credentials in an order that does not depend on when they were set.
   package func entries(of session: SessionID) -> [CredentialEntry] {
     let hosts = state.withLock { $0.shelves[session]?.hosts ?? [:] }
     return hosts.values.joined().map { CredentialEntry(space: $0.key, credential: $0.value.credential) }
       .sorted { $0.space.isListed(before: $1.space) }
   }
 
-  /// Remembers a credential, and replaces the one of the same space.
-  /// - Parameter isStored: whether it belongs in the ledger as well.
-  /// - Returns: why it is not kept; nil if it is.
+  /// Stores a credential, which replaces the one of the same space.
+  /// - Parameter isStored: Whether the credential belongs in the ledger as well.
+  /// - Returns: The reason why the credential is not stored; `nil` if it is.
   package func set(
     _ credential: Credential, for space: ProtectionSpace, in session: SessionID, isStored: Bool
   ) -> Refusal? {
@@ -112,8 +112,8 @@ package final class CredentialStorage: Sendable {
       guard isStored || growth <= 0 || state.files[session]?.hasRoom(for: growth) != false else {
         return .memoryFull
       }
-      let entry = Shelf.Entry(credential: credential, isStored: isStored)
-      let replaced = state.shelves[session, default: Shelf()].set(entry, for: space)
+      let entry = SessionEntries.Entry(credential: credential, isStored: isStored)
+      let replaced = state.shelves[session, default: SessionEntries()].set(entry, for: space)
       state.settle(session)
       if isStored {
         state.hear?(session, [.stored(space, credential)])
@@ -124,7 +124,7 @@ package final class CredentialStorage: Sendable {
     }
   }
 
-  /// Forgets those of some spaces.
+  /// Deletes the credentials of some spaces.
   package func remove(_ spaces: [ProtectionSpace], in session: SessionID) {
     state.withLock { state in
       let removed = spaces.filter { state.shelves[session]?.set(nil, for: $0)?.isStored == true }
@@ -133,7 +133,7 @@ package final class CredentialStorage: Sendable {
     }
   }
 
-  /// Makes the session's credentials that are not in the ledger count towards `files`.
+  /// Counts the session's credentials that are not in the ledger in a memory quota.
   package func count(_ session: SessionID, in files: MemoryFiles) {
     state.withLock { $0.files[session] = files }
   }
@@ -148,30 +148,30 @@ package final class CredentialStorage: Sendable {
 
   // MARK: The ledger
 
-  /// Puts back the credentials that the ledger has of a session. Those that are in memory are newer.
+  /// Restores the credentials of a session from the ledger. Credentials that are in memory are newer.
   package func restore(_ entries: [CredentialEntry], of session: SessionID) {
     state.withLock { state in
       for entry in entries where state.shelves[session]?.hosts[entry.space.host]?[entry.space] == nil {
-        state.shelves[session, default: Shelf()]
-          .set(Shelf.Entry(credential: entry.credential, isStored: true), for: entry.space)
+        state.shelves[session, default: SessionEntries()]
+          .set(SessionEntries.Entry(credential: entry.credential, isStored: true), for: entry.space)
       }
     }
   }
 
-  /// Takes over a credential that was stored elsewhere, and is in the ledger.
+  /// Applies a credential that another process has stored in the ledger.
   package func apply(_ credential: Credential, for space: ProtectionSpace, to session: SessionID) {
     state.withLock { state in
-      _ = state.shelves[session, default: Shelf()]
-        .set(Shelf.Entry(credential: credential, isStored: true), for: space)
+      _ = state.shelves[session, default: SessionEntries()]
+        .set(SessionEntries.Entry(credential: credential, isStored: true), for: space)
     }
   }
 
-  /// Bytes in memory, approximately, of credentials that are in the ledger as well.
+  /// Returns the approximate bytes in memory of credentials that are in the ledger as well.
   package func storedSize(of session: SessionID) -> Int {
     state.withLock { $0.shelves[session]?.storedSize ?? 0 }
   }
 
-  /// Forgets the credentials that are in the ledger as well.
+  /// Removes from memory the credentials that are in the ledger as well.
   package func unload(_ session: SessionID) {
     state.withLock { state in
       let entries = (state.shelves[session]?.hosts ?? [:]).values.joined()
@@ -184,7 +184,7 @@ package final class CredentialStorage: Sendable {
 }
 
 extension Credential {
-  /// Bytes that it takes in memory, approximately.
+  /// The approximate bytes that the credential uses in memory.
   package var size: Int {
     switch kind {
     case .password(let user, let password): 256 + user.utf8.count + password.utf8.count
@@ -194,7 +194,8 @@ extension Credential {
 }
 
 extension SessionType {
-  /// Whether a credential is in the ledger as well: a background session is the same one after a restart of its processes.
+  /// Returns whether a credential is in the ledger as well. A background session outlives its processes, so it keeps session credentials
+  /// too.
   package func stores(_ credential: Credential) -> Bool {
     switch self {
     case .ephemeral: false

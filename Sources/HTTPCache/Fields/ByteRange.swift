@@ -1,11 +1,11 @@
 internal import HTTPFields
 
-/// Bytes of a representation (RFC 9110 §14).
+/// A range of bytes of a representation (RFC 9110 §14).
 package struct ByteRange: Sendable, Equatable {
   package var first: Int64
-  /// The last one is in it.
+  /// The offset of the last byte, which belongs to the range.
   package var last: Int64
-  /// Of the whole; nil where it is not known.
+  /// The length of the whole representation; `nil` if unknown.
   package var total: Int64?
 
   package init(first: Int64, last: Int64, total: Int64?) {
@@ -14,7 +14,7 @@ package struct ByteRange: Sendable, Equatable {
     self.total = total
   }
 
-  /// `bytes 5-9/10` (§14.4).
+  /// Parses a Content-Range field such as `bytes 5-9/10` (§14.4).
   package init?(contentRange field: String?) {
     guard let field, let rest = field.behind("bytes ") else { return nil }
     let parts = rest.parts(between: "/", maxSplits: 2, omittingEmpty: false)
@@ -27,7 +27,7 @@ package struct ByteRange: Sendable, Equatable {
     self.init(first: first, last: last, total: total)
   }
 
-  /// The length in the Content-Range of a 416: `bytes */10` (§14.4).
+  /// Returns the length in the Content-Range field of a 416 response, such as `bytes */10` (§14.4).
   package static func unsatisfiedTotal(contentRange field: String?) -> Int64? {
     field?.behind("bytes */").flatMap { number($0) }
   }
@@ -36,7 +36,7 @@ package struct ByteRange: Sendable, Equatable {
   package var isWhole: Bool { first == 0 && last + 1 == total }
   package var contentRange: String { "bytes \(first)-\(last)/\(total.map { String($0) } ?? "*")" }
 
-  /// So large that no sum of two offsets overflows.
+  /// The largest accepted offset or length. No sum of two such numbers overflows.
   static let maximum: Int64 = 1 << 61
 
   static func number(_ text: some StringProtocol) -> Int64? {
@@ -45,7 +45,7 @@ package struct ByteRange: Sendable, Equatable {
   }
 }
 
-/// What a Range field asks for, where that is one range of bytes (RFC 9110 §14.1.2).
+/// A Range field that requests one range of bytes (RFC 9110 §14.1.2).
 package enum RangeRequest: Sendable, Equatable {
   case from(Int64)
   case between(Int64, Int64)
@@ -54,11 +54,13 @@ package enum RangeRequest: Sendable, Equatable {
   package enum Resolution: Equatable {
     case range(first: Int64, last: Int64)
     case unsatisfiable
-    /// The length that it depends on is not known, or there is nothing that could be a range.
+    /// The length that the range depends on is unknown, or the representation is empty.
     case unknown
   }
 
-  /// Nil for several ranges, other units, and what is no range at all.
+  /// Parses a Range field.
+  ///
+  /// - Returns: `nil` for several ranges, other units or invalid text.
   package init?(_ field: String) {
     guard let ends = field.behind("bytes=")?.parts(between: "-", maxSplits: 2, omittingEmpty: false) else {
       return nil
@@ -90,7 +92,7 @@ package enum RangeRequest: Sendable, Equatable {
 }
 
 extension String {
-  /// The text after an ASCII prefix of any case; nil if it does not begin with that prefix.
+  /// Returns the text after an ASCII prefix, ignoring ASCII case; `nil` if the text does not begin with the prefix.
   fileprivate func behind(_ prefix: String) -> Substring? {
     let head = utf8.prefix(prefix.utf8.count)
     guard HTTPHeaders.equal(String(decoding: head, as: UTF8.self), prefix) else { return nil }

@@ -1,13 +1,13 @@
 package import HTTPFields
 internal import Limits
 
-/// The directives of a request or a response (RFC 9111 §5.2, RFC 5861, RFC 8246). Where they conflict, the most
-/// restrictive counts; what is no number of seconds makes things stale (§4.2.1).
+/// The cache directives of a request or a response (RFC 9111 §5.2, RFC 5861, RFC 8246). Of conflicting directives the most restrictive
+/// one counts. An invalid number of seconds makes a response stale (§4.2.1).
 package struct CacheControl: Sendable, Equatable {
   package var noStore = false
-  /// Without fields: for all of the response.
+  /// Whether `no-cache` has no argument, so that the directive covers the whole response.
   package var noCache = false
-  /// Fields that `no-cache="…"` names, in lower case.
+  /// The fields that `no-cache="…"` names, in lower case.
   package var noCacheFields: [String] = []
   package var mustRevalidate = false
   package var mustUnderstand = false
@@ -17,21 +17,21 @@ package struct CacheControl: Sendable, Equatable {
   package var onlyIfCached = false
   package var maxAge: Int64?
   package var minFresh: Int64?
-  /// `max-stale` alone is the greatest number.
+  /// The seconds of `max-stale`; the greatest number if the directive has no argument.
   package var maxStale: Int64?
   package var staleWhileRevalidate: Int64?
   package var staleIfError: Int64?
 
   package init() {}
 
-  /// What a client asks for; `Pragma: no-cache` counts where there is no Cache-Control (§5.4).
+  /// Reads the directives of a request. `Pragma: no-cache` counts if the request has no Cache-Control (§5.4).
   package init(request headers: HTTPHeaders) {
     self.init(headers)
     guard !headers.contains("Cache-Control"), let pragma = headers["Pragma"] else { return }
     noCache = FieldList.has("no-cache", in: pragma)
   }
 
-  /// What a server allows.
+  /// Reads the directives of a response.
   package init(response headers: HTTPHeaders) { self.init(headers) }
 
   private init(_ headers: HTTPHeaders) {
@@ -58,7 +58,7 @@ package struct CacheControl: Sendable, Equatable {
     let trimmed = text.trimmingBlanks
     guard trimmed.count <= Self.longestName else { return }
     let name = String(decoding: trimmed, as: UTF8.self).lowercasedASCII
-    // No blanks belong around "=": such an argument is none.
+    // Blanks around "=" are invalid, so the argument is ignored.
     let isClean = trimmed.count == text.count
     let value = equals.map { String(decoding: directive[($0 + 1)...], as: UTF8.self) }
     let argument = isClean ? value.flatMap { FieldList.unquoted($0) } : nil
@@ -89,8 +89,8 @@ package struct CacheControl: Sendable, Equatable {
   private mutating func addNoCache(_ argument: String?) {
     let fields = argument.map { FieldList.elements(of: $0.lowercasedASCII).elements } ?? []
     noCacheFields += fields
-    // A cache cannot do without some fields: then it is the response that is meant.
-    if fields.isEmpty || fields.contains(where: StoredFields.needed.contains) { noCache = true }
+    // A cache cannot work without some fields. If the directive names one of those, it covers the whole response.
+    if fields.isEmpty || fields.contains(where: StoredFields.required.contains) { noCache = true }
   }
 
   private static func seconds(_ argument: String?) -> Int64 { argument.flatMap(FieldList.seconds) ?? 0 }

@@ -1,16 +1,16 @@
 internal import HTTPFields
 
-/// Fields that are lists (RFC 9110 §5.6.1).
+/// Parsing of header fields that are lists (RFC 9110 §5.6.1).
 enum FieldList {
-  /// The elements without blanks around them; empty ones are none. Where a quoted string is left open, commas count
-  /// everywhere: a directive behind it is rather seen than lost.
+  /// Returns the non-empty elements without surrounding blanks. If a quoted string is not closed, each comma separates elements. A
+  /// directive after the open quote then still counts.
   static func elements(of field: String) -> (elements: [String], isMalformed: Bool) {
     let bytes = Array(field.utf8)
     let (parts, isMalformed) = parts(of: bytes)
     return (parts.map { String(decoding: bytes[$0], as: UTF8.self) }, isMalformed)
   }
 
-  /// The first element of a field; nil if it has none.
+  /// Returns the first element of a field; `nil` if the field has none.
   static func first(of field: String) -> String? {
     let bytes = Array(field.utf8)
     return parts(of: bytes).parts.first.map { String(decoding: bytes[$0], as: UTF8.self) }
@@ -22,7 +22,7 @@ enum FieldList {
     return parts(of: bytes).parts.contains { bytes[$0].isEqual(withoutCase: word) }
   }
 
-  /// The elements of a field with a comma and no blanks between them.
+  /// Joins the elements of a field with commas, without blanks.
   static func joined(_ field: String) -> String {
     let all = Array(field.utf8)
     guard all.contains(UInt8(ascii: "\"")) else { return String(decoding: joined(all), as: UTF8.self) }
@@ -35,11 +35,11 @@ enum FieldList {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The same for a field without quoted strings, as nearly all are: no element is looked at by itself.
+  /// Joins the elements of a field without quoted strings, in one pass. Nearly all fields are of this kind.
   private static func joined(_ field: [UInt8]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(field.count)
-    // Behind the last byte of the element under way that is no blank; nil between elements.
+    // The end of the current element without trailing blanks; `nil` between elements.
     var end: Int?
     for byte in field {
       let isBlank = byte == 0x20 || byte == 0x09
@@ -56,7 +56,7 @@ enum FieldList {
     return bytes
   }
 
-  /// Where the elements are, without blanks around them and without empty ones.
+  /// Returns the ranges of the non-empty elements, without surrounding blanks.
   /// - Returns: `isMalformed` is true if a quoted string is not closed.
   static func parts(of bytes: [UInt8]) -> (parts: [Range<Int>], isMalformed: Bool) {
     let field = bytes.span
@@ -87,7 +87,7 @@ enum FieldList {
     return isQuoted
   }
 
-  /// The index of the first comma from `start` on, or the field's length if there is none.
+  /// Returns the index of the first comma from `start` on, or the field's length if there is none.
   /// - Parameter quotes: whether commas in quoted strings are skipped.
   private static func comma(in bytes: borrowing Span<UInt8>, from start: Int, quotes: Bool) -> Int {
     var (index, isQuoted) = (start, false)
@@ -105,7 +105,7 @@ enum FieldList {
     return bytes.count
   }
 
-  /// Whether the fields have more elements than `most`, by their commas: those in quotes and empty elements count.
+  /// Whether the fields have more than `most` elements. Every comma counts, in quoted strings and around empty elements too.
   static func hasMore(than most: Int, in fields: [String]) -> Bool {
     var count = 0
     for field in fields {
@@ -117,7 +117,7 @@ enum FieldList {
     return false
   }
 
-  /// What a quoted string says (RFC 9110 §5.6.4), or the token itself; nil where a quote is left open.
+  /// Returns the content of a quoted string (RFC 9110 §5.6.4), or the token itself; `nil` if a quote is not closed.
   static func unquoted(_ text: String) -> String? {
     guard text.utf8.first == UInt8(ascii: "\"") else { return text }
     let bytes = Array(text.utf8)
@@ -138,7 +138,7 @@ enum FieldList {
     return nil
   }
 
-  /// Seconds as digits (RFC 9111 §1.2.2): what is too large is 2^31; nil where it is no such number.
+  /// Parses a number of seconds (RFC 9111 §1.2.2). Larger values than 2^31 become 2^31; `nil` if the text is not a number.
   static func seconds(_ text: String) -> Int64? {
     let bytes = text.utf8Span.span
     guard !bytes.isEmpty else { return nil }

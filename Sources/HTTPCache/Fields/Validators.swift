@@ -2,9 +2,9 @@ internal import HTTPDates
 package import HTTPFields
 package import TransferModel
 
-/// What tells versions of a resource apart (RFC 9110 §8.8).
+/// The validators of a response, which distinguish versions of a resource (RFC 9110 §8.8).
 package enum Validators {
-  /// The entity tag as it came; nil if there is none, or if there are different ones.
+  /// Returns the entity tag, unchanged; `nil` if the response has no tag or several different ones.
   static func entityTag(_ headers: HTTPHeaders) -> String? { validator("ETag", headers) }
 
   static func lastModified(_ headers: HTTPHeaders) -> String? { validator("Last-Modified", headers) }
@@ -17,18 +17,18 @@ package enum Validators {
     tag.utf8.count >= 2 && tag.utf8.first == UInt8(ascii: "\"") && tag.utf8.last == UInt8(ascii: "\"")
   }
 
-  /// The weak comparison (§8.8.3.2).
+  /// The weak comparison of entity tags (§8.8.3.2).
   static func areWeaklyEqual(_ left: String, _ right: String) -> Bool { opaque(left) == opaque(right) }
 
   private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
-  /// Whether an origin would know the tag again: the bytes of one that is not ASCII are not known any more.
+  /// Whether Ferry can send a tag back unchanged. The original bytes of a tag with non-ASCII characters are lost.
   package static func canBeSent(_ tag: String) -> Bool { tag.utf8.allSatisfy { $0 < 0x80 } }
 
-  /// Seconds by which a response's Date must be later than its Last-Modified for that to be a strong validator (§8.8.2.2).
+  /// The seconds by which Date must be later than Last-Modified if Last-Modified is to be a strong validator (§8.8.2.2).
   private static let strongDateAge = 1.0
 
-  /// The validator for If-Range (§13.1.5): a strong entity tag. A response without any tag may have a strong date instead.
+  /// Returns the validator for If-Range (§13.1.5): a strong entity tag. A response without any tag may have a strong date instead.
   package static func strong(_ headers: HTTPHeaders, now: Timestamp) -> String? {
     if headers.all("ETag").contains(where: { !$0.isEmpty }) {
       return entityTag(headers).flatMap { isStrong($0) && canBeSent($0) ? $0 : nil }
@@ -40,9 +40,9 @@ package enum Validators {
     return text
   }
 
-  /// Whether a response belongs to the version that a strong validator names. A response without
-  /// Last-Modified agrees with a date, because a response to If-Range need not repeat the date (§15.3.7).
-  /// - Parameter answersIfRange: the request had the validator in If-Range, so the response may omit the tag.
+  /// Whether a response belongs to the version that a strong validator names. A response without Last-Modified agrees with a date,
+  /// because a response to If-Range need not repeat the date (§15.3.7).
+  /// - Parameter answersIfRange: whether the request had the validator in If-Range, so that the response may omit the tag.
   package static func agree(
     _ headers: HTTPHeaders, with validator: String, answersIfRange: Bool
   ) -> Bool {
@@ -53,7 +53,7 @@ package enum Validators {
     return tags.isEmpty && headers.all("Last-Modified").allSatisfy { $0.isEmpty || $0 == validator }
   }
 
-  /// The fields that ask whether what is stored is still right (RFC 9111 §4.3.1).
+  /// Returns the conditional request fields that validate a stored response (RFC 9111 §4.3.1).
   static func conditions(_ headers: HTTPHeaders) -> [HTTPHeaders.Field] {
     var fields: [HTTPHeaders.Field] = []
     if let tag = entityTag(headers), canBeSent(tag) {

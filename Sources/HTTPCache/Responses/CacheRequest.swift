@@ -1,9 +1,9 @@
 package import HTTPFields
 package import TransferModel
 
-/// What a cache sees of a request.
+/// The parts of a request that a cache uses.
 package struct CacheRequest: Sendable, Equatable {
-  /// With scheme and query, without a fragment: the key (RFC 9111 §2).
+  /// The cache key: the URL with scheme and query, without fragment (RFC 9111 §2).
   package let url: String
   package let method: String
   package let headers: HTTPHeaders
@@ -21,7 +21,7 @@ package struct CacheRequest: Sendable, Equatable {
     control = CacheControl(request: headers)
   }
 
-  /// The URL without its fragment.
+  /// Returns the URL without its fragment.
   package static func key(_ url: String) -> String {
     let utf8 = url.utf8
     guard let hash = utf8.firstIndex(of: UInt8(ascii: "#")) else { return url }
@@ -30,7 +30,7 @@ package struct CacheRequest: Sendable, Equatable {
 
   private static let conditions = ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since"]
 
-  /// The client validates what it has itself (RFC 9110 §13.1). If-Range counts where there is no range.
+  /// Whether the client validates a response of its own (RFC 9110 §13.1). If-Range counts only without Range.
   package var isConditional: Bool {
     Self.conditions.contains(where: headers.contains)
       || headers.contains("If-Range") && !headers.contains("Range")

@@ -2,7 +2,7 @@ internal import HTTPFields
 package import JSON
 internal import TransferModel
 
-/// The form in which metadata are on the disk.
+/// The JSON format of metadata on disk.
 extension CachedResponse: JSONEncodable {
   private static let version = 1
 
@@ -13,7 +13,7 @@ extension CachedResponse: JSONEncodable {
       writer.field("url", url)
       writer.field("status", status)
       writer.field("httpVersion", httpVersion)
-      // Not an object: names may come twice.
+      // The header fields are an array because names may repeat.
       writer.arrayField("headers", headers.fields) { writer, field in
         Self.pair(&writer, field.name, field.value)
       }
@@ -37,7 +37,7 @@ extension CachedResponse: JSONEncodable {
     }
   }
 
-  /// Nil where that is not what `encode(into:)` wrote.
+  /// Parses metadata; `nil` if `encode(into:)` did not write them.
   package init?(json bytes: [UInt8]) {
     guard let json = try? JSONParser.parse(bytes), json["version"]?.integer == Int64(Self.version),
       let id = json["body"]?.string, CachedResponse.isID(id), let url = json["url"]?.string,
@@ -46,7 +46,7 @@ extension CachedResponse: JSONEncodable {
       let requestTime = json["requestTime"]?.integer, let responseTime = json["responseTime"]?.integer,
       let size = json["size"]?.integer, let sha256 = json["sha256"]?.string
     else { return nil }
-    // What nobody can have written would overflow later.
+    // Larger or negative numbers are corrupt, and would overflow later.
     let numbers = [status, size, requestTime, responseTime, json["first"]?.integer, json["total"]?.integer]
     guard numbers.allSatisfy({ (0...ByteRange.maximum).contains($0 ?? 0) }) else { return nil }
     let part = json["first"]?.integer.map { first in

@@ -2,32 +2,32 @@ internal import HTTPDates
 package import HTTPFields
 package import TransferModel
 
-/// What is known of a stored response to a GET. A 206 is kept as the 200 that it is a part of (RFC 9111 §3.3).
+/// The metadata of a stored response to a GET. A 206 is stored as a part of its 200 (RFC 9111 §3.3).
 package struct CachedResponse: Sendable, Equatable {
-  /// Of this body; never used again.
+  /// The unique id of this body.
   package let id: String
   package let url: String
   package let status: Int
   package var httpVersion: String
   package var headers: HTTPHeaders {
-    didSet { read = Read(headers, requestTime, responseTime, status: status) }
+    didSet { read = ParsedHead(headers, requestTime, responseTime, status: status) }
   }
   package var vary: [VaryField]
   package var requestTime: Timestamp {
-    didSet { read = Read(headers, requestTime, responseTime, status: status) }
+    didSet { read = ParsedHead(headers, requestTime, responseTime, status: status) }
   }
   package var responseTime: Timestamp {
-    didSet { read = Read(headers, requestTime, responseTime, status: status) }
+    didSet { read = ParsedHead(headers, requestTime, responseTime, status: status) }
   }
-  /// Bytes of the body that are here, and their digest.
+  /// The number of stored bytes of the body. `sha256` is their digest.
   package var size: Int64
   package var sha256: String
-  /// Which bytes of the whole those are; nil: all.
+  /// The stored range of the body; `nil` if the whole body is stored.
   package var part: ByteRange?
-  private var read: Read
+  private var read: ParsedHead
 
-  /// What the head says, read once: everyone who finds this response asks for it.
-  private final class Read: Sendable, Equatable {
+  /// Values computed from the head. They are computed once, because each lookup needs them.
+  private final class ParsedHead: Sendable, Equatable {
     let control: CacheControl
     let date: Timestamp
     let lifetime: Double
@@ -35,7 +35,8 @@ package struct CachedResponse: Sendable, Equatable {
     let variesOnAll: Bool
     let agelessHeaders: HTTPHeaders
 
-    /// - Parameter control: the fields' Cache-Control, if already parsed.
+    /// Computes the values.
+    /// - Parameter control: the parsed Cache-Control of the fields, if available.
     init(
       _ headers: HTTPHeaders, _ requestTime: Timestamp, _ responseTime: Timestamp, status: Int,
       control known: CacheControl? = nil
@@ -52,8 +53,8 @@ package struct CachedResponse: Sendable, Equatable {
       agelessHeaders = headers
     }
 
-    /// It follows from the rest of the response.
-    static func == (_: Read, _: Read) -> Bool { true }
+    /// All values follow from the rest of the response, so they never differ on their own.
+    static func == (_: ParsedHead, _: ParsedHead) -> Bool { true }
   }
 
   package init(
@@ -72,25 +73,25 @@ package struct CachedResponse: Sendable, Equatable {
     self.size = size
     self.sha256 = sha256
     self.part = part
-    read = Read(headers, requestTime, responseTime, status: status, control: control)
+    read = ParsedHead(headers, requestTime, responseTime, status: status, control: control)
   }
 
   package var control: CacheControl { read.control }
-  /// When the origin made it: its Date, else when it came.
+  /// The time when the origin made the response: its Date, or else the time of receipt.
   package var date: Timestamp { read.date }
-  /// Seconds that it is fresh for (RFC 9111 §4.2.1).
+  /// The seconds for which the response is fresh (RFC 9111 §4.2.1).
   var lifetime: Double { read.lifetime }
-  /// How old it was when it came, in seconds (§4.2.3: corrected_initial_age).
+  /// The response's age on receipt, in seconds (§4.2.3: corrected_initial_age).
   var initialAge: Double { read.initialAge }
-  /// All but Age, which is another each time that it is served.
+  /// The header fields without Age, which is computed for each use.
   var agelessHeaders: HTTPHeaders { read.agelessHeaders }
-  /// No request selects it (§4.1: `Vary: *`).
+  /// Whether the response matches no request, because of `Vary: *` (§4.1).
   var variesOnAll: Bool { read.variesOnAll }
 
-  /// What is stored of an answer, where `Storability` has allowed it.
+  /// Makes the metadata of a received response that `Storability` allows to be stored.
   /// - Parameters:
-  ///   - size: bytes of the body that came.
-  ///   - isComplete: false where the connection ended before the body did.
+  ///   - size: the number of received bytes of the body.
+  ///   - isComplete: `false` if the connection ended before the body did.
   package init(
     answering request: CacheRequest, _ head: CacheResponseHead, size: Int64, sha256: String,
     isComplete: Bool = true
@@ -121,7 +122,7 @@ package struct CachedResponse: Sendable, Equatable {
       && !text.utf8.contains { UInt8(ascii: "A")...UInt8(ascii: "F") ~= $0 }
   }
 
-  /// The bytes that came, where they are not the whole.
+  /// Returns the received range; `nil` if the whole body was received.
   static func part(of head: CacheResponseHead, size: Int64, isComplete: Bool) -> ByteRange? {
     if head.status == 206, var range = ByteRange(contentRange: head.headers.unambiguous("Content-Range")) {
       range.last = range.first + size - 1
@@ -132,9 +133,9 @@ package struct CachedResponse: Sendable, Equatable {
     return ByteRange(first: 0, last: size - 1, total: total)
   }
 
-  /// Answers only requests that say the same in a field as the one that it answered did, where that said anything.
-  /// - Parameter name: in lower case.
-  package mutating func depend(on name: String, of request: CacheRequest) {
+  /// Limits the response to requests with the same value of a field, if the original request had the field.
+  /// - Parameter name: the field's name in lower case.
+  package mutating func addVariant(on name: String, of request: CacheRequest) {
     guard !vary.contains(where: { $0.name == name }),
       let field = Vary.field(name, request: request.headers)
     else { return }
@@ -144,23 +145,23 @@ package struct CachedResponse: Sendable, Equatable {
   package var method: String { "GET" }
   package var isComplete: Bool { part == nil }
 
-  /// What is the same of all responses of which only one is stored: they would answer the same requests.
+  /// The key of this variant. Of several responses with the same key only one is stored.
   package var key: String {
     vary.reduce(url) { $0 + "\n" + $1.name + ($1.value.map { ":" + $0 } ?? "") }
   }
 
-  /// Ranges of it can be taken: it is not coded, as the body that is stored may not be either.
+  /// Whether the response can serve ranges. Encoded bodies cannot, because the stored body may be decoded.
   package var hasRanges: Bool { status == 200 && Self.isPlain(headers) }
 
   package static func isPlain(_ headers: HTTPHeaders) -> Bool { headers.contentCodings.isEmpty }
 
-  /// What names the version in If-Range, where there is such a thing.
+  /// The validator for If-Range; `nil` if the response has no strong validator.
   package var strongValidator: String? { Validators.strong(headers, now: responseTime) }
-  /// The fields that ask whether it is still right (§4.3.1).
+  /// The conditional request fields that validate the response (§4.3.1).
   package var conditions: [HTTPHeaders.Field] { Validators.conditions(headers) }
 }
 
-/// An answer's head as it came, and when.
+/// The head of a response, as received, with the times of request and receipt.
 package struct CacheResponseHead: Sendable, Equatable {
   package var status: Int
   package var httpVersion: String
@@ -168,7 +169,7 @@ package struct CacheResponseHead: Sendable, Equatable {
     didSet { control = CacheControl(response: headers) }
   }
   private(set) var control: CacheControl
-  /// When the request was sent, and when the head of the answer was there (RFC 9111 §4.2.3).
+  /// The times when the request was sent and when the head of its response was received (RFC 9111 §4.2.3).
   package var requestTime: Timestamp
   package var responseTime: Timestamp
 

@@ -1,22 +1,24 @@
 package import HTTPFields
 package import TransferModel
 
-/// A stored response as a request is answered with it.
+/// A stored response in the form that serves one request.
 package struct ServedResponse: Sendable, Equatable {
   package let status: Int
   package let headers: HTTPHeaders
-  /// Which of the bytes that are stored are its body.
+  /// The range of the stored bytes that are the response's body.
   package let body: Range<Int64>
 
-  /// What of the stored body answers.
-  private enum Part {
+  /// The part of the stored body that serves the request.
+  private enum Selection {
     case whole
     case range(ByteRange, Range<Int64>)
     case unsatisfiable
   }
 
-  /// Nil where it cannot answer that request: a range that is not here, several ranges, a version other than If-Range's,
-  /// or the whole of what is only here in part.
+  /// Makes the response to a request from a stored one.
+  ///
+  /// - Returns: `nil` if the request names several ranges, a missing range or another version (If-Range), or needs the whole of a
+  ///   partial body.
   package init?(_ stored: CachedResponse, for request: CacheRequest, at now: Timestamp) {
     guard let part = Self.part(of: stored, for: request) else { return nil }
     var headers = Self.headers(of: stored, at: now)
@@ -37,14 +39,14 @@ package struct ServedResponse: Sendable, Equatable {
     self.headers = headers
   }
 
-  /// Whether it can answer that request.
+  /// Whether the stored response can serve the request.
   package static func isPossible(_ stored: CachedResponse, for request: CacheRequest) -> Bool {
     part(of: stored, for: request) != nil
   }
 
-  private static func part(of stored: CachedResponse, for request: CacheRequest) -> Part? {
+  private static func part(of stored: CachedResponse, for request: CacheRequest) -> Selection? {
     guard request.method == "GET", let field = request.headers.single("Range") else {
-      // Range means something to GET only (RFC 9110 §14.2).
+      // Only GET supports Range (RFC 9110 §14.2).
       return stored.isComplete ? .whole : nil
     }
     guard stored.hasRanges, allowsRange(stored, request), let range = RangeRequest(field) else { return nil }
@@ -59,12 +61,12 @@ package struct ServedResponse: Sendable, Equatable {
     }
   }
 
-  /// The condition of If-Range holds, or there is none (RFC 9110 §13.1.5).
+  /// Whether the request has no If-Range, or the condition is true (RFC 9110 §13.1.5).
   private static func allowsRange(_ stored: CachedResponse, _ request: CacheRequest) -> Bool {
     request.headers.single("If-Range").map { $0 == stored.strongValidator } ?? true
   }
 
-  /// The stored fields with the Age of this moment (RFC 9111 §5.1).
+  /// Returns the stored fields with the current Age (RFC 9111 §5.1).
   package static func headers(of stored: CachedResponse, at now: Timestamp) -> HTTPHeaders {
     var headers = stored.agelessHeaders
     let age = Freshness.currentAge(of: stored, at: now)

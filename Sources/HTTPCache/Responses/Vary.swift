@@ -3,9 +3,9 @@ package import HTTPFields
 internal import Limits
 internal import TransferModel
 
-/// A request field that a response depends on, and what it said; nil where it was absent.
+/// A request field that a response depends on, with its value in the request; the value is `nil` if the request has no such field.
 package struct VaryField: Sendable, Equatable, Hashable {
-  /// In lower case.
+  /// The field's name in lower case.
   package let name: String
   package let value: String?
   package init(name: String, value: String?) {
@@ -14,13 +14,13 @@ package struct VaryField: Sendable, Equatable, Hashable {
   }
 }
 
-/// Which stored responses a request's fields select (RFC 9111 §4.1).
+/// The selection of stored responses by a request's fields (RFC 9111 §4.1).
 package enum Vary {
   private static let caseless: Set<String> = ["accept-encoding", "accept-language", "accept-charset"]
-  /// These prove who somebody is: a digest is enough to compare them.
+  /// The fields that carry credentials. A digest is enough to compare their values.
   private static let secret: Set<String> = ["authorization", "proxy-authorization", "cookie"]
 
-  /// The names in order, each once; nil if nothing can match: `*`, or more names than Ferry supports.
+  /// Returns the names in Vary, sorted and without duplicates; `nil` if nothing can match: `*`, or more names than Ferry supports.
   package static func names(_ response: HTTPHeaders) -> [String]? {
     let fields = response.all("Vary")
     guard !FieldList.hasMore(than: Limits.varyNames.value, in: fields) else { return nil }
@@ -28,23 +28,23 @@ package enum Vary {
     return names.contains("*") ? nil : names.sorted()
   }
 
-  /// What the request said in the fields that the response names.
+  /// Returns the request's values of the fields that the response's Vary names.
   package static func fields(of response: HTTPHeaders, request: HTTPHeaders) -> [VaryField] {
     (names(response) ?? []).map { VaryField(name: $0, value: value($0, in: request)) }
   }
 
-  /// What the request said in that field; nil where it was absent.
+  /// Returns the request's value of a field; `nil` if the request has no such field.
   static func field(_ name: String, request: HTTPHeaders) -> VaryField? {
     value(name, in: request).map { VaryField(name: name, value: $0) }
   }
 
   package static func matches(_ stored: CachedResponse, _ request: HTTPHeaders) -> Bool {
-    var asked = Asked(request)
+    var asked = RequestValues(request)
     return asked.matches(stored)
   }
 
-  /// The values of a request's fields that variants depend on. Each is read once.
-  private struct Asked {
+  /// The values of a request's fields that variants depend on. Each value is computed once.
+  private struct RequestValues {
     private let request: HTTPHeaders
     private var values: [String: String?] = [:]
 
@@ -64,9 +64,9 @@ package enum Vary {
     }
   }
 
-  /// Those that match, the most recent first.
+  /// Returns the matching variants, most recent first.
   package static func select(_ variants: [CachedResponse], for request: HTTPHeaders) -> [CachedResponse] {
-    var asked = Asked(request)
+    var asked = RequestValues(request)
     let matching = variants.filter { asked.matches($0) }
     return matching.count < 2
       ? matching
@@ -76,7 +76,7 @@ package enum Vary {
       }
   }
 
-  /// All lines as one, without blanks around commas.
+  /// Returns the values of all lines of a field as one list, without blanks around commas.
   private static func value(_ name: String, in request: HTTPHeaders) -> String? {
     guard let text = request[name] else { return nil }
     let value = FieldList.joined(text)

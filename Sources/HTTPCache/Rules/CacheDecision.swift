@@ -1,22 +1,23 @@
 package import HTTPFields
 package import TransferModel
 
-/// What is done about a request, given what is stored (RFC 9111 §4).
+/// The way to serve a request, given the stored responses (RFC 9111 §4).
 package enum CacheDecision: Sendable, Equatable {
-  /// The network answers; these fields are added to the request.
+  /// Send the request to the origin with these additional fields.
   case load([HTTPHeaders.Field])
-  /// What is stored answers, as `ServedResponse` says.
+  /// Serve the stored response, by the rules of `ServedResponse`.
   case use(CachedResponse)
-  /// It answers, though stale; meanwhile the origin is asked (RFC 5861 §3).
+  /// Serve the stale response, and revalidate it at the same time (RFC 5861 §3).
   case useWhileRevalidating(CachedResponse, [HTTPHeaders.Field])
-  /// The origin is asked whether it still holds.
+  /// Ask the origin whether the stored response is still valid.
   case revalidate(CachedResponse, [HTTPHeaders.Field])
-  /// The bytes that are not here are asked for (§3.4).
+  /// Request the missing bytes of the body (§3.4).
   case loadMissing(CachedResponse, [HTTPHeaders.Field])
-  /// The network is not allowed, and nothing that is stored will do.
+  /// Fail the request: the policy forbids the network, and no stored response matches.
   case fail
 
-  /// - Parameter variants: what is stored for the request's URL.
+  /// Decides how to serve a request.
+  /// - Parameter variants: the stored responses for the request's URL.
   package init(for request: CacheRequest, stored variants: [CachedResponse], at now: Timestamp) {
     self = Lookup(request: request, now: now).decide(variants)
   }
@@ -54,7 +55,7 @@ private struct Lookup {
 
   private var isReload: Bool { request.policy == .reloadRevalidatingCacheData }
 
-  /// A directive for the caches on the way, where the client gave them none.
+  /// Returns a directive for intermediate caches, unless the client sends its own.
   private func unlessAsked(_ directive: String, pragma: Bool = false) -> [HTTPHeaders.Field] {
     var fields: [HTTPHeaders.Field] = []
     if !request.headers.contains("Cache-Control") {
@@ -68,14 +69,14 @@ private struct Lookup {
     let (asked, control) = (request.control, stored.control)
     let freshness = Freshness(of: stored, at: now)
     guard !asked.noCache, !control.noCache else { return validate(stored) }
-    // A reload need not ask about what never changes, while it is fresh (RFC 8246 §2).
+    // A reload need not revalidate an immutable response while the response is fresh (RFC 8246 §2).
     let isYoung =
       freshness.age <= Double(asked.maxAge ?? .max) || control.immutable && freshness.isFresh
     guard isYoung else { return validate(stored) }
     if freshness.isFresh {
       return -freshness.staleness >= Double(asked.minFresh ?? 0) ? .use(stored) : validate(stored)
     }
-    // §4.2.4: stale only where somebody allows it and nobody forbids it.
+    // A stale response needs explicit permission, and no directive that forbids it (§4.2.4).
     guard !control.mustRevalidate, asked.minFresh == nil else { return validate(stored) }
     if let limit = asked.maxStale {
       return freshness.staleness <= Double(limit) ? .use(stored) : validate(stored)
@@ -87,12 +88,12 @@ private struct Lookup {
   }
 
   private func validate(_ stored: CachedResponse) -> CacheDecision {
-    // An answer to HEAD freshens what is stored without conditions (§4.3.5).
+    // A HEAD request needs no conditions, because its response updates the stored one anyway (§4.3.5).
     guard mayLoad, request.method == "GET", !stored.conditions.isEmpty else { return load }
     return .revalidate(stored, stored.conditions + (isReload ? unlessAsked("max-age=0") : []))
   }
 
-  /// The rest of what is here from its start, or to its end; what is missing on both sides is loaded with the middle.
+  /// Requests the missing bytes before or after the stored part. If bytes are missing on both sides, the whole body is loaded.
   private func missing(_ stored: CachedResponse) -> CacheDecision {
     guard mayLoad, request.method == "GET", !request.control.noStore, !request.headers.contains("Range"),
       stored.hasRanges,

@@ -1,11 +1,11 @@
 package import HTTPFields
 
-/// What a request that changes things makes of what is stored (RFC 9111 §4.4).
+/// The stored responses that an unsafe request invalidates (RFC 9111 §4.4).
 package enum Invalidation {
   private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE"]
 
-  /// The URLs of which nothing that is stored holds any more.
-  /// - Parameter resolve: a reference, relative to the request's URL; nil where it is none.
+  /// Returns the URLs whose stored responses become invalid.
+  /// - Parameter resolve: resolves a reference against the request's URL; `nil` for an invalid reference.
   package static func urls(
     after method: String, status: Int, url: String, headers: HTTPHeaders, resolve: (String) -> String?
   ) -> [String] {
@@ -13,12 +13,12 @@ package enum Invalidation {
     let url = CacheRequest.key(url)
     let others = ["Location", "Content-Location"].compactMap { headers.all($0).first }
       .compactMap(resolve).map(CacheRequest.key)
-      // No origin has a say about another's.
+      // An origin must not invalidate the responses of another origin.
       .filter { $0 != url && origin($0) != nil && origin($0) == origin(url) }
     return [url] + others
   }
 
-  /// Scheme, host and port of an absolute URL, as RFC 9110 §4.3.1 compares them.
+  /// Returns the scheme, host and port of an absolute URL, in the form that RFC 9110 §4.3.1 compares.
   static func origin(_ url: String) -> String? {
     guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url[colon...].hasPrefix("://") else {
       return nil

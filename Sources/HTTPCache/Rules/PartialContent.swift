@@ -1,21 +1,23 @@
 internal import HTTPFields
 
-/// Parts of one version of a resource become a larger part, or the whole (RFC 9111 §3.4).
+/// The combination of two parts of one version of a resource to a larger part or the whole (RFC 9111 §3.4).
 package struct PartialContent: Sendable, Equatable {
   package enum Source: Sendable { case stored, received }
-  /// Bytes of one of the two bodies, counted from its start.
+  /// A range of bytes of one of the two bodies.
   package struct Piece: Sendable, Equatable {
     package let source: Source
     package let bytes: Range<Int64>
   }
 
-  /// What is stored now, but for the digest of its body.
+  /// The metadata of the combined response. The digest of its body is still empty.
   package let response: CachedResponse
-  /// What its body is put together from.
+  /// The pieces of the combined body, in order.
   package let pieces: [Piece]
 
-  /// Nil where the two are not of one version, have a gap between them, or the new one adds nothing.
-  /// - Parameter size: bytes of the new body that came.
+  /// Combines a stored part with a received one.
+  ///
+  /// - Parameter size: the number of received bytes of the new body.
+  /// - Returns: `nil` if the parts belong to different versions or have a gap between them, or if the new part adds nothing.
   package init?(
     _ stored: CachedResponse, with head: CacheResponseHead, size: Int64, request: CacheRequest
   ) {

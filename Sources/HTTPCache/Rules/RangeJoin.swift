@@ -1,13 +1,15 @@
 package import HTTPFields
 
-/// The rule by which the bytes of a 206 are joined to bytes that are kept (RFC 9110 §15.3.7.3, RFC 9111 §3.4).
+/// The rule for joining the bytes of a 206 to stored bytes (RFC 9110 §15.3.7.3, RFC 9111 §3.4).
 package enum RangeJoin {
-  /// The range that a 206 carries; nil if its bytes must not be joined: they belong to another version, are encoded, or the response does
-  /// not name one range of a representation of that length.
+  /// Returns the range of a 206.
+  ///
   /// - Parameters:
-  ///   - validator: of the kept bytes; strong.
-  ///   - total: bytes of the representation that they belong to; nil if that is not known.
-  ///   - answersIfRange: the request had `validator` in its If-Range.
+  ///   - validator: the strong validator of the stored bytes.
+  ///   - total: the length of their representation in bytes; `nil` if unknown.
+  ///   - answersIfRange: whether the request had `validator` in its If-Range.
+  /// - Returns: `nil` if the bytes must not be joined: they belong to another version or are encoded, or the response does not name one
+  ///   range of a representation of that length.
   package static func range(
     of headers: HTTPHeaders, validator: String, total: Int64?, answersIfRange: Bool
   ) -> ByteRange? {
@@ -19,13 +21,13 @@ package enum RangeJoin {
     return range.total.map { $0 == total } ?? (range.last < total) ? range : nil
   }
 
-  /// Several ranges in an envelope, though it may have the field of one (§15.3.7.2).
+  /// Whether the body is a multipart envelope of several ranges. Such a response may have a Content-Range too (§15.3.7.2).
   private static func isMultipart(_ headers: HTTPHeaders) -> Bool {
     headers.contentType?.lowercasedASCII.hasPrefix("multipart/byteranges") == true
   }
 
-  /// Whether a 200 in response to a range request is a part nevertheless. Content-Range means nothing in it (§14.4), but some origins send
-  /// the range that was requested, and the status of the whole.
+  /// Whether a 200 in response to a range request carries only a part. Content-Range has no meaning in a 200 (§14.4), but some origins
+  /// send the requested range with the wrong status.
   package static func isPart(_ headers: HTTPHeaders) -> Bool {
     guard headers.contains("Content-Range") else { return false }
     guard let range = ByteRange(contentRange: headers.unambiguous("Content-Range")) else { return true }

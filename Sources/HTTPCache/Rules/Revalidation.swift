@@ -1,16 +1,16 @@
 package import HTTPFields
 package import TransferModel
 
-/// What an answer about a stored response means for it (RFC 9111 §4.3).
+/// The effect of a response to a validation request on the stored response (RFC 9111 §4.3).
 package enum Revalidation {
   package enum Outcome: Sendable, Equatable {
-    /// Still right: what is stored, with its new fields (§4.3.4).
+    /// The stored response is valid. The value has the updated fields (§4.3.4).
     case confirmed(CachedResponse)
-    /// Not what is stored was confirmed: it is dropped, and the request sent without conditions.
+    /// The 304 is about a different response. The cache deletes the stored one and sends the request without conditions.
     case mismatched
-    /// The answer takes its place.
+    /// The received response replaces the stored one.
     case replaced
-    /// The server could not say (§4.3.3): `mayServeStaleOnError` tells what then.
+    /// The server failed (§4.3.3). `mayServeStaleOnError` decides whether the stored response is served.
     case failed
   }
 
@@ -19,7 +19,7 @@ package enum Revalidation {
   ) -> Outcome {
     switch head.status {
     case 304:
-      // One that answers the client's own conditions may be about what the client has.
+      // If the client sent conditions of its own, a 304 without validators may be about the client's copy.
       let isNamed = ["ETag", "Last-Modified"].contains(where: head.headers.contains)
       guard selects(stored, head.headers), isNamed || !request.isConditional else { return .mismatched }
       return .confirmed(updated(stored, by: head, request: request))
@@ -28,18 +28,19 @@ package enum Revalidation {
     }
   }
 
-  /// Whether a 304 is about that response. One without a validator is about the one that was asked for.
+  /// Whether a 304 is about that stored response. A 304 without any validator counts as a match.
   package static func selects(_ stored: CachedResponse, _ headers: HTTPHeaders) -> Bool {
     let (tag, date) = (Validators.entityTag(headers), Validators.lastModified(headers))
     if let tag, let old = Validators.entityTag(stored.headers) {
-      // A strong tag tells strongly equal ones, but for origins that weaken what they code on the fly.
+      // A strong tag requires strong equality (§4.3.4). The comparison is weak, because some origins weaken a tag when they encode on the
+      // fly.
       return Validators.areWeaklyEqual(tag, old)
     }
     guard let date, let old = Validators.lastModified(stored.headers) else { return tag == nil }
     return date == old
   }
 
-  /// The stored response with the fields of an answer about it (§3.2).
+  /// Returns the stored response, updated with the fields of a newer response (§3.2).
   package static func updated(
     _ stored: CachedResponse, by head: CacheResponseHead, request: CacheRequest
   ) -> CachedResponse {
@@ -51,7 +52,7 @@ package enum Revalidation {
     if head.headers.contains("Vary") {
       response.vary = Vary.fields(of: response.headers, request: request.headers)
       for field in stored.vary where field.name == "authorization" {
-        response.depend(on: field.name, of: request)
+        response.addVariant(on: field.name, of: request)
       }
     }
     return response
@@ -59,12 +60,12 @@ package enum Revalidation {
 
   package enum HeadOutcome: Sendable, Equatable {
     case freshened(CachedResponse)
-    /// It is another version now: what is stored is dropped.
+    /// The origin has another version. The cache deletes the stored response.
     case invalidated
     case unaffected
   }
 
-  /// What an answer to HEAD tells of what is stored for GET (§4.3.5).
+  /// Returns the effect of a response to HEAD on the stored response to GET (§4.3.5).
   package static func outcome(
     ofHead head: CacheResponseHead, for stored: CachedResponse, request: CacheRequest
   ) -> HeadOutcome {
@@ -89,8 +90,8 @@ package enum Revalidation {
     return whole.map { new == $0 } ?? true
   }
 
-  /// Whether what is stored may answer since the origin does not (RFC 5861 §4).
-  /// - Parameter status: of the answer; nil where there was none.
+  /// Whether a stale response may be served because the origin failed (RFC 5861 §4).
+  /// - Parameter status: the status of the failed response; `nil` if no response came.
   package static func mayServeStaleOnError(
     _ stored: CachedResponse, for request: CacheRequest, status: Int?, at now: Timestamp
   ) -> Bool {

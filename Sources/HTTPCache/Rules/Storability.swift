@@ -1,11 +1,11 @@
 internal import HTTPFields
 
-/// Which responses may be stored (RFC 9111 §3, and Apple's rules: a success, not larger than a part of the cache).
+/// The rules for which responses may be stored: RFC 9111 §3, and Apple's (only a success, not larger than a twentieth of the cache).
 package enum Storability {
-  /// One entry may take this part of a cache.
+  /// The divisor of the capacity that limits the size of one entry.
   package static let largestPart: Int64 = 20
 
-  /// Whether an answer, and so much of its body as came, may be stored.
+  /// Whether a response with the received part of its body may be stored.
   package static func mayStore(
     _ request: CacheRequest, _ head: CacheResponseHead, size: Int64, isComplete: Bool = true
   ) -> Bool {
@@ -15,24 +15,24 @@ package enum Storability {
     return isComplete && head.status != 206 || mayStorePart(head, size: size, isComplete: isComplete)
   }
 
-  /// Whether anything of an answer may be kept, be it new fields of what is stored (§5.2.1.5, §5.2.2.5).
+  /// Whether anything of a response may be stored, even only its header fields as an update (§5.2.1.5, §5.2.2.5).
   package static func permits(_ request: CacheRequest, _ head: CacheResponseHead) -> Bool {
     guard !request.control.noStore else { return false }
-    // Where the status is understood, must-understand outdoes no-store (§5.2.2.3).
+    // If Ferry understands the status, must-understand overrides no-store (§5.2.2.3).
     guard head.control.mustUnderstand else { return !head.control.noStore }
     return (200...206).contains(head.status) || head.status == 304
   }
 
-  /// Made for a request that named an instance manipulation (RFC 3229 §10.4.1), which others do not.
+  /// A response to a request with an instance manipulation (RFC 3229 §10.4.1). Other requests must not get it.
   private static let imUsed = 226
 
-  /// There is a lifetime, or something to ask about later.
+  /// Whether the response has a lifetime or a validator.
   private static func isUsable(_ head: CacheResponseHead) -> Bool {
     head.control.maxAge != nil || head.headers.contains("Expires")
       || !Validators.conditions(head.headers).isEmpty
   }
 
-  /// A part is of use where the rest can be asked for (§3.3).
+  /// Whether a partial body is useful: its missing bytes can be requested (§3.3).
   private static func mayStorePart(_ head: CacheResponseHead, size: Int64, isComplete: Bool) -> Bool {
     guard size > 0, CachedResponse.isPlain(head.headers),
       Validators.strong(head.headers, now: head.responseTime) != nil
@@ -47,7 +47,7 @@ package enum Storability {
     return head.status == 200 && !HTTPHeaders.equal(ranges, "none")
   }
 
-  /// Whether a body is small enough, for the disk or, where there is none, for the memory.
+  /// Whether an entry is small enough: for the disk, or for memory if the cache has no disk.
   package static func fits(_ size: Int64, memoryCapacity: Int64, diskCapacity: Int64?) -> Bool {
     size <= (diskCapacity ?? memoryCapacity) / largestPart
   }

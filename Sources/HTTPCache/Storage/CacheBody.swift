@@ -1,11 +1,11 @@
-/// A body that is given to a cache, or that a cache gives.
+/// The body of a stored response, as given to a cache or returned by it.
 package enum CacheBody: Sendable, Equatable {
   case bytes([UInt8])
-  /// A file that is complete, synced and never changed.
+  /// The path of a complete, synced file that never changes.
   case file(String)
 }
 
-/// The body of a stored response: as long as this lives, its file stays, whatever becomes of the response.
+/// The body of a stored response. Its file exists as long as the lease, even if the response is deleted.
 package final class CacheLease: Sendable {
   package let body: CacheBody
   package let size: Int64
@@ -20,7 +20,7 @@ package final class CacheLease: Sendable {
   deinit { release?() }
 }
 
-/// What a cache holds.
+/// The size, the capacity and the number of entries of a cache.
 package struct CacheUsage: Sendable, Equatable {
   package struct Entry: Sendable, Equatable {
     package let response: CachedResponse
@@ -33,6 +33,6 @@ package struct CacheUsage: Sendable, Equatable {
   package var diskCapacity: Int64 = 0
   package var count = 0
 
-  /// Of a session that has no cache.
+  /// The usage of a session without a cache.
   package static let none = CacheUsage()
 }

@@ -2,15 +2,15 @@ internal import Crypto
 internal import EventLoop
 internal import TransferModel
 
-/// The files of a cache: `<id>.body`, which never changes, and `<digest of the key>.meta`, which names it.
+/// The files of a cache: `<id>.body`, which never changes, and `<digest of the key>.meta`, which names the body.
 ///
-/// A body is whole and synced before its metadata get their name, so whatever moment the process dies at, metadata
-/// name a whole body or none. Everything here blocks and belongs to one lane of a pool, but for `read`.
+/// A body is complete and synced before its metadata are renamed into place. After a crash at any moment, metadata therefore name a
+/// complete body or do not exist. All functions block. Except for `read`, they run in one serial queue of a pool.
 ///
-/// The files are not in a `BlobStore` on purpose: a cache belongs to one process and may be lost, so it stays on the local disk even if
-/// bodies are stored elsewhere.
+/// The files are deliberately not in a `BlobStore`. A cache belongs to one process and may be lost, so the cache stays on the local disk
+/// even if bodies are stored elsewhere.
 struct CacheDisk: Sendable {
-  struct Found: Sendable {
+  struct StoredEntry: Sendable {
     let response: CachedResponse
     let metaSize: Int64
     let used: Timestamp
@@ -18,7 +18,7 @@ struct CacheDisk: Sendable {
   private static let maximumMetaSize: Int64 = 1024 * 1024
 
   let directory: String
-  /// Called before each change, for tests that let the process die there.
+  /// Called before each change. Tests end the process there.
   var willChange: (@Sendable () -> Void)?
 
   func bodyPath(_ id: String) -> String { "\(directory)/\(id).body" }
@@ -29,7 +29,9 @@ struct CacheDisk: Sendable {
 
   // MARK: Storing
 
-  /// Stores body and metadata; where that cannot be, both names have to be removed.
+  /// Stores body and metadata.
+  ///
+  /// - Returns: `false` on failure; the caller must then delete both files.
   func store(_ response: CachedResponse, meta: [UInt8], body: CacheBody, used: Timestamp) -> Bool {
     let path = bodyPath(response.id)
     willChange?()
@@ -41,7 +43,7 @@ struct CacheDisk: Sendable {
     return isWritten && writeMeta(meta, key: response.key, used: used)
   }
 
-  /// Puts metadata in the place of those of the same key, whole or not at all.
+  /// Atomically replaces the metadata of the same key.
   @discardableResult func writeMeta(_ meta: [UInt8], key: String, used: Timestamp) -> Bool {
     let path = metaPath(key)
     willChange?()
@@ -56,7 +58,7 @@ struct CacheDisk: Sendable {
 
   func touch(_ key: String, used: Timestamp) { CacheFile.touch(metaPath(key), used) }
 
-  // MARK: Removing
+  // MARK: Deleting
 
   func removeMeta(_ key: String) {
     willChange?()
@@ -70,7 +72,7 @@ struct CacheDisk: Sendable {
 
   func sync() { Disk.sync(directory) }
 
-  /// Removes everything for good, but for bodies that are being read.
+  /// Deletes all files permanently, except for bodies that are being read.
   func removeAll(keeping bodies: Set<String>) {
     let names = Disk.names(in: directory)
     for name in names where name.hasSuffix(".meta") { remove(name) }
@@ -89,14 +91,14 @@ struct CacheDisk: Sendable {
 
   // MARK: Opening
 
-  /// What is stored, the longest unused first. Everything that is not whole is removed.
-  func open() -> [Found] {
+  /// Returns the stored entries, least recently used first, and deletes incomplete ones.
+  func open() -> [StoredEntry] {
     _ = Disk.mkdir(directory)
     let names = Disk.names(in: directory)
     let bodies = Set(names.filter { $0.hasSuffix(".body") })
     var found = names.filter { $0.hasSuffix(".meta") }.compactMap { find($0, bodies) }
       .sorted { ($0.used, $0.response.id) < ($1.used, $1.response.id) }
-    // Metadata may name the same body twice where their key was being changed: the newer ones count.
+    // After a crash during a change of key, two metadata files may name one body. The newer one counts.
     var kept = Set<String>()
     found = found.reversed().filter { kept.insert($0.response.id).inserted }.reversed()
     let wanted = Set(found.flatMap { ["\($0.response.id).body", Self.metaName($0.response.key)] })
@@ -104,17 +106,17 @@ struct CacheDisk: Sendable {
     return found
   }
 
-  private func find(_ name: String, _ bodies: Set<String>) -> Found? {
+  private func find(_ name: String, _ bodies: Set<String>) -> StoredEntry? {
     let path = "\(directory)/\(name)"
     guard let status = CacheFile.status(path), status.size <= Self.maximumMetaSize,
       let bytes = CacheFile.read(path, size: status.size), let response = CachedResponse(json: bytes),
       Self.metaName(response.key) == name, bodies.contains("\(response.id).body"),
       CacheFile.status(bodyPath(response.id))?.size == response.size
     else { return nil }
-    return Found(response: response, metaSize: status.size, used: status.modified)
+    return StoredEntry(response: response, metaSize: status.size, used: status.modified)
   }
 
-  /// The whole body, where it is what was stored.
+  /// Returns the whole body; `nil` if its size or digest is wrong.
   func read(_ response: CachedResponse) -> [UInt8]? {
     guard let bytes = CacheFile.read(bodyPath(response.id), size: response.size),
       Hexadecimal.text(Array(SHA256.hash(data: bytes))) == response.sha256

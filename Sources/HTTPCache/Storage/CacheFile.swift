@@ -2,9 +2,9 @@ internal import EventLoop
 internal import Glibc
 internal import TransferModel
 
-/// System calls on whole files. All of them block: they are for the pool's threads.
+/// System calls on whole files. All of them block, so only the pool's threads may call them.
 enum CacheFile {
-  /// Creates a file that only its owner may read, with these bytes, on the disk; false where that cannot be.
+  /// Writes and syncs a file that only its owner may read; `false` on failure.
   static func write(_ bytes: [UInt8], to path: String, modified time: Timestamp? = nil) -> Bool {
     let descriptor = Disk.open(path, O_WRONLY | O_CREAT | O_TRUNC)
     guard descriptor >= 0 else { return false }
@@ -26,7 +26,7 @@ enum CacheFile {
     return true
   }
 
-  /// A second name for a file of exactly that size; a copy of it where the two are on different file systems.
+  /// Links a file of exactly that size to a second path, or copies it if the paths are on different file systems.
   static func link(_ source: String, to path: String, size: Int64) -> Bool {
     if Disk.link(source, path) != 0 {
       guard [EXDEV, EPERM, EMLINK, ENOTSUP].contains(errno), copy(source, to: path) else { return false }
@@ -52,7 +52,7 @@ enum CacheFile {
     }
   }
 
-  /// All of a file of exactly that size; nil where it is not there, or not so large.
+  /// Returns the content of a file of exactly that size; `nil` if the file does not exist or has another size.
   static func read(_ path: String, size: Int64) -> [UInt8]? {
     let descriptor = Disk.open(path, O_RDONLY)
     guard descriptor >= 0 else { return nil }

@@ -2,9 +2,9 @@ internal import Limits
 internal import JSON
 internal import TransferModel
 
-/// What a cache knows of its entries, without any file: which there are, what they take, and what has to go.
+/// The entries of a cache in memory: what exists, how much room each takes, and which are evicted. The index touches no file.
 ///
-/// Changes of the disk are collected as effects; their order is the order in which they must be done.
+/// Changes of the disk are collected as effects, and must be carried out in that order.
 struct CacheIndex: Sendable {
   enum Effect: Sendable {
     case writeMeta(CachedResponse, [UInt8], used: Timestamp)
@@ -13,36 +13,36 @@ struct CacheIndex: Sendable {
     case removeBody(String)
     case removeAll(keeping: Set<String>)
   }
-  private enum Place { case memory, writing, disk }
+  private enum Location { case memory, writing, disk }
   private struct Entry {
     var response: CachedResponse
     var metaSize: Int64
-    var place: Place
+    var place: Location
     var bytes: [UInt8]?
-    /// When the disk was told of its use.
-    var touched: Timestamp
+    /// The time of use that was last written to disk.
+    var lastUsed: Timestamp
 
     var isVisible: Bool { bytes != nil || place == .disk }
   }
 
-  /// Uses of an entry are told to the disk that often.
+  /// The shortest time in seconds between two writes of an entry's time of use.
   private static let touchInterval = 60.0
-  /// Of one URL, so that no request has to look through thousands.
+  /// The limit of variants for one URL, so that no request searches through thousands.
   private static let maximumVariants = Limits.cacheVariants.value
 
   let memoryCapacity: Int64
   let diskCapacity: Int64?
-  /// All metadata are in memory, some KiB for each, whatever the disk may hold.
+  /// The limit of entries, whatever the disk's capacity. The metadata of each take some KiB of memory.
   let maximumCount: Int
   private var entries: [String: Entry] = [:]
   private var idsByKey: [String: String] = [:]
   private var idsByURL: [String: [String]] = [:]
-  /// Bytes in memory and on the disk, in the order of their use.
+  /// The entries in memory and on disk, in order of use, with their sizes in bytes.
   private var memory = RecencyList<String>()
   private var disk = RecencyList<String>()
   private var leases: [String: Int] = [:]
-  /// Bodies that are gone but for those who read them.
-  private var doomed: Set<String> = []
+  /// The ids of deleted bodies whose files still have readers.
+  private var pendingDeletion: Set<String> = []
   private var effects: [Effect] = []
 
   init(memoryCapacity: Int64, diskCapacity: Int64?, maximumCount: Int = 32_768) {
@@ -56,7 +56,7 @@ struct CacheIndex: Sendable {
     return effects
   }
 
-  // MARK: Looking
+  // MARK: Lookup
 
   func variants(of url: String) -> [CachedResponse] {
     guard let ids = idsByURL[url] else { return [] }
@@ -75,7 +75,7 @@ struct CacheIndex: Sendable {
       diskCapacity: diskCapacity ?? 0, count: entries.count)
   }
 
-  /// The last used first: those on the disk, then the others.
+  /// Returns the most recently used entries: first those on disk, then the others.
   func list(_ limit: Int) -> [CacheUsage.Entry] {
     let onDisk = disk.keys.lazy.compactMap { entries[$0] }
     let others = memory.keys.lazy.compactMap { entries[$0] }.filter { $0.place == .memory }
@@ -87,27 +87,27 @@ struct CacheIndex: Sendable {
 
   // MARK: Storing
 
-  /// Whether body and metadata may take that much.
+  /// Whether body and metadata of that size may be stored.
   func fits(_ size: Int64, isOnDisk: Bool) -> Bool {
     Storability.fits(size, memoryCapacity: memoryCapacity, diskCapacity: isOnDisk ? diskCapacity : nil)
   }
 
-  /// Takes a response in the place of what would answer the same requests. Where it goes to the disk, its body has to
-  /// be written after these effects; `written` hears of that.
+  /// Inserts a response and removes the one with the same key. If the response goes to disk, the caller writes its body after these
+  /// effects and then calls `written`.
   mutating func insert(
     _ response: CachedResponse, bytes: [UInt8]?, metaSize: Int64, goesToDisk: Bool, now: Timestamp
   ) {
     if let old = idsByKey[response.key] { remove(old, keepsMeta: goesToDisk) }
     if let all = idsByURL[response.url], all.count >= Self.maximumVariants { remove(all[0]) }
     add(
-      Entry(response: response, metaSize: metaSize, place: goesToDisk ? .writing : .memory, touched: now))
+      Entry(response: response, metaSize: metaSize, place: goesToDisk ? .writing : .memory, lastUsed: now))
     if let bytes { keep(bytes, of: response.id) }
     makeRoom()
   }
 
-  /// Takes what was on the disk at the start.
+  /// Inserts an entry that was found on disk at start.
   mutating func restore(_ response: CachedResponse, metaSize: Int64, used: Timestamp) {
-    add(Entry(response: response, metaSize: metaSize, place: .disk, touched: used))
+    add(Entry(response: response, metaSize: metaSize, place: .disk, lastUsed: used))
     makeRoom()
   }
 
@@ -119,7 +119,7 @@ struct CacheIndex: Sendable {
     if entry.place != .memory { disk.insert(response.id, cost: response.size + entry.metaSize) }
   }
 
-  /// Keeps a body in memory, where it is small enough or has no other place.
+  /// Keeps a body in memory if the body is small enough or has no file.
   mutating func keep(_ bytes: [UInt8], of id: String) {
     guard let entry = entries[id], entry.bytes == nil else { return }
     let cost = entry.response.size + (entry.place == .memory ? entry.metaSize : 0)
@@ -129,7 +129,7 @@ struct CacheIndex: Sendable {
     makeRoom()
   }
 
-  /// Body and metadata are on the disk, or could not be brought there.
+  /// Records whether body and metadata are on disk. A failed entry is removed.
   mutating func written(_ id: String, isStored: Bool) {
     guard entries[id] != nil else { return }
     if isStored { entries[id]?.place = .disk } else { remove(id) }
@@ -137,31 +137,31 @@ struct CacheIndex: Sendable {
 
   private mutating func makeRoom() {
     while memory.cost > memoryCapacity, let id = memory.oldest {
-      if entries[id]?.place == .memory { remove(id) } else { forgetBytes(of: id) }
+      if entries[id]?.place == .memory { remove(id) } else { evictBytes(of: id) }
     }
     while disk.cost > diskCapacity ?? 0, let id = disk.oldest { remove(id) }
     while entries.count > maximumCount, let id = disk.oldest ?? memory.oldest { remove(id) }
   }
 
-  private mutating func forgetBytes(of id: String) {
+  private mutating func evictBytes(of id: String) {
     memory.remove(id)
     entries[id]?.bytes = nil
   }
 
   // MARK: Changing
 
-  /// The entry was used.
+  /// Records the use of an entry.
   mutating func touch(_ id: String, now: Timestamp) {
     memory.touch(id)
     disk.touch(id)
     guard let index = entries.index(forKey: id) else { return }
-    let isDue = abs(now.since(entries.values[index].touched)) >= Self.touchInterval
+    let isDue = abs(now.since(entries.values[index].lastUsed)) >= Self.touchInterval
     guard isDue, entries.values[index].place != .memory else { return }
-    entries.values[index].touched = now
+    entries.values[index].lastUsed = now
     effects.append(.touch(entries.values[index].response.key, used: now))
   }
 
-  /// The entry of that id has other metadata now; false where it is gone.
+  /// Replaces the metadata of an entry; `false` if the entry no longer exists.
   mutating func update(_ response: CachedResponse, now: Timestamp) -> Bool {
     guard var entry = entries[response.id] else { return false }
     let (oldKey, newKey) = (entry.response.key, response.key)
@@ -169,7 +169,7 @@ struct CacheIndex: Sendable {
     let meta = response.json
     entry.response = response
     entry.metaSize = Int64(meta.count)
-    entry.touched = now
+    entry.lastUsed = now
     entries[response.id] = entry
     idsByKey[oldKey] = nil
     idsByKey[newKey] = response.id
@@ -195,7 +195,7 @@ struct CacheIndex: Sendable {
 
   mutating func removeAll() {
     effects = [.removeAll(keeping: Set(leases.keys))]
-    doomed.formUnion(leases.keys)
+    pendingDeletion.formUnion(leases.keys)
     entries = [:]
     idsByKey = [:]
     idsByURL = [:]
@@ -203,7 +203,8 @@ struct CacheIndex: Sendable {
     disk = RecencyList()
   }
 
-  /// - Parameter keepsMeta: its file is about to be replaced.
+  /// Removes an entry.
+  /// - Parameter keepsMeta: whether its metadata file is about to be replaced, and so is not deleted.
   mutating func remove(_ id: String, keepsMeta: Bool = false) {
     guard let entry = entries.removeValue(forKey: id) else { return }
     idsByKey[entry.response.key] = nil
@@ -213,7 +214,7 @@ struct CacheIndex: Sendable {
     disk.remove(id)
     guard entry.place != .memory else { return }
     if !keepsMeta { effects.append(.removeMeta(entry.response.key)) }
-    if leases[id] == nil { effects.append(.removeBody(id)) } else { doomed.insert(id) }
+    if leases[id] == nil { effects.append(.removeBody(id)) } else { pendingDeletion.insert(id) }
   }
 
   // MARK: Readers of bodies
@@ -223,6 +224,6 @@ struct CacheIndex: Sendable {
   mutating func release(_ id: String) {
     guard let count = leases[id] else { return }
     leases[id] = count > 1 ? count - 1 : nil
-    if count == 1, doomed.remove(id) != nil { effects.append(.removeBody(id)) }
+    if count == 1, pendingDeletion.remove(id) != nil { effects.append(.removeBody(id)) }
   }
 }

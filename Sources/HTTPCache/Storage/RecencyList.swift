@@ -1,4 +1,4 @@
-/// Keys in the order of their last use, each with what it costs: every operation takes constant time.
+/// Keys in order of their last use, each with a cost. Every operation takes constant time.
 package struct RecencyList<Key: Hashable & Sendable>: Sendable {
   private struct Node {
     var cost: Int64
@@ -8,7 +8,7 @@ package struct RecencyList<Key: Hashable & Sendable>: Sendable {
   private var nodes: [Key: Node] = [:]
   package private(set) var newest: Key?
   package private(set) var oldest: Key?
-  /// Of all keys together.
+  /// The sum of the costs of all keys.
   package private(set) var cost: Int64 = 0
 
   package init() {}
@@ -16,7 +16,7 @@ package struct RecencyList<Key: Hashable & Sendable>: Sendable {
   package var count: Int { nodes.count }
   package func contains(_ key: Key) -> Bool { nodes[key] != nil }
 
-  /// Makes `key` the newest, with that cost.
+  /// Inserts `key` as the newest, or moves it there, with that cost.
   package mutating func insert(_ key: Key, cost: Int64) {
     remove(key)
     nodes[key] = Node(cost: cost, older: newest)
@@ -26,7 +26,7 @@ package struct RecencyList<Key: Hashable & Sendable>: Sendable {
     self.cost += cost
   }
 
-  /// Makes `key` the newest, where it is here.
+  /// Makes an existing key the newest.
   package mutating func touch(_ key: Key) {
     guard newest != key, let node = nodes[key] else { return }
     insert(key, cost: node.cost)
@@ -39,7 +39,7 @@ package struct RecencyList<Key: Hashable & Sendable>: Sendable {
     cost -= node.cost
   }
 
-  /// The newest first.
+  /// The keys, newest first.
   package var keys: some Sequence<Key> {
     sequence(state: newest) { next in
       defer { next = next.flatMap { nodes[$0]?.older } }

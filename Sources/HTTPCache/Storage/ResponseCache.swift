@@ -3,35 +3,36 @@ internal import JSON
 internal import Synchronization
 package import TransferModel
 
-/// The private cache of one session: metadata in memory, bodies in memory and on the disk, the longest unused first out.
+/// The private cache of one session. Metadata are in memory; bodies are in memory and on disk. Entries are evicted in order of last use.
 ///
-/// It is meant for one loop and never makes it wait: files are touched by a lane of the pool, and what comes of that is
-/// posted to the loop. `usage` and the end of a lease may come from any thread; so all that it knows is behind one mutex.
+/// The cache serves one loop and never blocks it. A serial queue of the pool accesses files and posts the results to the loop. Any thread
+/// may read `usage` or end a lease, so a mutex protects all state.
 package final class ResponseCache: Sendable {
   package typealias Post = @Sendable (@escaping @Sendable () -> Void) -> Void
-  /// Counts the bytes that it takes in memory; false if there is no room for them, and they must fit.
+  /// Counts the bytes that the cache keeps in memory. If `mustFit` is true and there is no room, it returns `false`.
   package typealias Count = @Sendable (_ bytes: Int64, _ mustFit: Bool) -> Bool
 
   private struct State {
     var index: CacheIndex
     var isReady: Bool
-    /// What was asked for before it was known what is there.
+    /// Actions that wait until the stored entries have been read.
     var waiting: [@Sendable () -> Void] = []
   }
   private let state: Mutex<State>
   private let disk: CacheDisk?
-  private let lane: SerialLane
-  private let pool: WorkerPool
+  private let lane: SerialQueue
+  private let pool: ThreadPool
   private let count: Count?
   private let post: Post
   private let now: @Sendable () -> Timestamp
 
+  /// Opens a cache.
   /// - Parameters:
-  ///   - directory: this cache's own; nil: memory only.
-  ///   - count: nil: what it takes in memory counts nowhere but here.
+  ///   - directory: the cache's own directory; `nil` for a cache in memory only.
+  ///   - count: counts the cache's memory in a shared budget; `nil` for no such budget.
   ///   - post: runs a closure on the loop.
   package convenience init(
-    directory: String?, memoryCapacity: Int64, diskCapacity: Int64, pool: WorkerPool, count: Count? = nil,
+    directory: String?, memoryCapacity: Int64, diskCapacity: Int64, pool: ThreadPool, count: Count? = nil,
     post: @escaping Post,
     now: @escaping @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
   ) {
@@ -41,7 +42,7 @@ package final class ResponseCache: Sendable {
   }
 
   init(
-    disk: CacheDisk?, memoryCapacity: Int64, diskCapacity: Int64, pool: WorkerPool, count: Count? = nil,
+    disk: CacheDisk?, memoryCapacity: Int64, diskCapacity: Int64, pool: ThreadPool, count: Count? = nil,
     post: @escaping Post, now: @escaping @Sendable () -> Timestamp
   ) {
     let disk = diskCapacity > 0 ? disk : nil
@@ -52,7 +53,7 @@ package final class ResponseCache: Sendable {
     self.count = count
     self.post = post
     self.now = now
-    lane = SerialLane(pool: pool)
+    lane = SerialQueue(pool: pool)
     guard let disk else { return }
     lane.submit {
       let found = disk.open()
@@ -60,7 +61,7 @@ package final class ResponseCache: Sendable {
     }
   }
 
-  private func opened(_ found: [CacheDisk.Found]) {
+  private func opened(_ found: [CacheDisk.StoredEntry]) {
     change { state in
       for entry in found {
         state.index.restore(entry.response, metaSize: entry.metaSize, used: entry.used)
@@ -71,7 +72,7 @@ package final class ResponseCache: Sendable {
     }
   }
 
-  /// What waits; when nothing does, what comes next need not wait, so that nothing overtakes.
+  /// Returns the waiting actions. If there are none, the cache is ready from then on, so actions keep their order.
   private func takeWaiting() -> [@Sendable () -> Void]? {
     state.withLock { state in
       guard !state.waiting.isEmpty else {
@@ -83,7 +84,7 @@ package final class ResponseCache: Sendable {
     }
   }
 
-  /// Calls `action` once it is known what is stored; at once where it is.
+  /// Calls `action` when the stored entries are known; immediately if they are known already.
   package func whenReady(_ action: @escaping @Sendable () -> Void) {
     let isReady = state.withLock { state in
       if !state.isReady { state.waiting.append(action) }
@@ -92,19 +93,19 @@ package final class ResponseCache: Sendable {
     if isReady { action() }
   }
 
-  /// Calls `done` on the loop when all that was asked for so far is on the disk.
+  /// Calls `done` on the loop when all changes so far are on disk.
   package func flush(_ done: @escaping @Sendable () -> Void) {
     whenReady { self.lane.submit { self.post(done) } }
   }
 
-  // MARK: Looking
+  // MARK: Lookup
 
-  /// What is stored for a URL (without fragment); nothing before the cache is ready.
+  /// Returns the stored responses for a URL without fragment; empty before the cache is ready.
   package func variants(of url: String) -> [CachedResponse] {
     state.withLock { $0.index.variants(of: url) }
   }
 
-  /// The body of a response that is used now; nil where it is gone. A file is there as long as the lease.
+  /// Returns the body of a response and records the use; `nil` if the body was deleted. A file exists as long as the lease.
   package func body(of response: CachedResponse) -> CacheLease? {
     change { state in
       let id = response.id
@@ -119,7 +120,7 @@ package final class ResponseCache: Sendable {
     state.withLock { $0.index.isOnDisk(response.id) }
   }
 
-  /// The file of a response that is used now, also where its bytes are in memory; nil where there is none.
+  /// Returns the file of a response and records the use, even if its bytes are in memory; `nil` if the response has no file.
   package func file(of response: CachedResponse) -> CacheLease? {
     change { state in
       guard let disk, state.index.isOnDisk(response.id) else { return nil }
@@ -136,8 +137,8 @@ package final class ResponseCache: Sendable {
     }
   }
 
-  /// Reads a whole body and keeps it in memory, where it is small enough. Calls `done` on the loop, with nil where the
-  /// body is gone or is not what was stored: then the response is dropped.
+  /// Reads a whole body and keeps it in memory if it is small enough. Calls `done` on the loop, with `nil` if the body was deleted or is
+  /// damaged. A damaged response is removed.
   package func read(_ response: CachedResponse, _ done: @escaping @Sendable ([UInt8]?) -> Void) {
     guard let lease = body(of: response) else { return post { done(nil) } }
     if case .bytes(let bytes) = lease.body { return post { done(bytes) } }
@@ -153,16 +154,16 @@ package final class ResponseCache: Sendable {
     }
   }
 
-  /// From any thread.
+  /// The usage of the cache. Any thread may read it.
   package var usage: CacheUsage { state.withLock { $0.index.usage } }
 
-  /// What is stored, the last used first. From any thread.
+  /// Returns the stored entries, most recently used first. Any thread may call this function.
   package func entries(limit: Int) -> [CacheUsage.Entry] { state.withLock { $0.index.list(limit) } }
 
   // MARK: Storing
 
-  /// Stores a response. It is seen at once where its body is kept in memory, else when it is on the disk.
-  /// - Parameter done: called on the loop with whether it is stored: on the disk, where it goes there.
+  /// Stores a response. It becomes visible at once if its body is kept in memory, or else when it is on disk.
+  /// - Parameter done: called on the loop with whether the response is stored, on disk if it goes there.
   package func store(
     _ response: CachedResponse, body: CacheBody, memoryOnly: Bool = false,
     done: (@Sendable (Bool) -> Void)? = nil
@@ -177,7 +178,7 @@ package final class ResponseCache: Sendable {
             && count?(state.index.usage.memoryUsed + cost, true) != false
         })
       else {
-        // It still is the answer now: an older one must not be given any more.
+        // The new response is the current one even if it is not stored, so the older one must not be served again.
         change { $0.index.remove(key: response.key) }
         return post { done?(false) }
       }
@@ -191,7 +192,7 @@ package final class ResponseCache: Sendable {
     if case .bytes(let bytes) = body { Int64(bytes.count) == size } else { true }
   }
 
-  /// A file whose bytes are to be in memory only.
+  /// Reads a file whose bytes are to be kept in memory only.
   private func storeFile(_ response: CachedResponse, _ body: CacheBody, _ done: (@Sendable (Bool) -> Void)?) {
     guard case .file(let path) = body else { return }
     lane.submit { [self] in
@@ -230,7 +231,7 @@ package final class ResponseCache: Sendable {
 
   // MARK: Changing
 
-  /// Replaces the metadata of a stored response, after it was confirmed.
+  /// Replaces the metadata of a stored response after a validation.
   package func update(_ response: CachedResponse) {
     whenReady { [self] in change { _ = $0.index.update(response, now: now()) } }
   }
@@ -240,33 +241,33 @@ package final class ResponseCache: Sendable {
     whenReady { [self] in change { $0.index.remove(response.id) } }
   }
 
-  /// Removes all that is stored for a URL; `done` is called on the loop when that is for good.
+  /// Removes all stored responses for a URL. Calls `done` on the loop when the removal is permanent.
   package func remove(url: String, done: (@Sendable () -> Void)? = nil) {
     whenReady { [self] in
       change { $0.index.remove(url: url) }
-      settle(done)
+      flushRemovals(done)
     }
   }
 
-  /// Removes everything; `done` is called on the loop when nothing of it can come back, not even after a crash.
+  /// Removes all entries. Calls `done` on the loop when none of them can return, even after a crash.
   package func removeAll(done: (@Sendable () -> Void)? = nil) {
     whenReady { [self] in
       change { $0.index.removeAll() }
-      settle(done)
+      flushRemovals(done)
     }
   }
 
-  private func settle(_ done: (@Sendable () -> Void)?) {
+  private func flushRemovals(_ done: (@Sendable () -> Void)?) {
     lane.submit { [self] in
       disk?.sync()
       if let done { post(done) }
     }
   }
 
-  // MARK: The lane
+  // MARK: Serial queue
 
-  /// Changes what is known and hands what that means for the disk to the lane, in the same order.
-  /// - Parameter then: hands over more, right behind it. Nothing here may wait or call back: the mutex is held.
+  /// Changes the state and submits the resulting effects to the serial queue, in the same order.
+  /// - Parameter then: submits more work directly after the effects. It must not wait or call back, because the mutex is held.
   private func change<T: Sendable>(_ body: (inout State) -> T, then: () -> Void = {}) -> T {
     state.withLock { state in
       let result = body(&state)

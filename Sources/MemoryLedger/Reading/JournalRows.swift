@@ -1,11 +1,11 @@
 internal import Ledger
 internal import TransferModel
 
-/// The journal in order: its fragments, from a place on.
+/// The journal in memory, read page by page.
 struct JournalRows {
   let reader: RowReader
 
-  /// Fragments with events after `sequence`, about `maximumBytes` of them.
+  /// Returns about `maximumBytes` of fragments with events after `sequence`.
   func journal(_ scope: EventScope, after sequence: Int64, maximumBytes: Int) -> JournalPage {
     let (pruned, firsts): (PrunedEvents, SortedKeys<Int64>) =
       switch scope {
@@ -17,7 +17,7 @@ struct JournalRows {
     if case .tenant = scope { oldest = firsts.first?.key }
     var page = JournalPage(
       fragments: [], coveredSequence: sequence, isLast: false, pruned: pruned, oldest: oldest ?? .max)
-    // A fragment may begin before `sequence` and end after it: at most one, the last that begins before.
+    // At most one fragment begins before `sequence` and ends after it: the last that begins before.
     let start = firsts.last(through: sequence)?.key ?? sequence
     var bytes = 0
     for (first, _) in firsts.all(after: start - 1) {
@@ -36,9 +36,9 @@ struct JournalRows {
     return page
   }
 
-  func oldestEvents(limit: Int) -> [AgedEvents] {
+  func oldestEvents(limit: Int) -> [JournalRowAge] {
     reader.rows.journal.all().prefix(limit).map { _, fragment in
-      AgedEvents(
+      JournalRowAge(
         last: fragment.last, time: fragment.time ?? Timestamp(microseconds: 0),
         isHeld: fragment.taskID.map { reader.rows.deliveries.hasPending(of: $0) } ?? false)
     }
@@ -46,7 +46,7 @@ struct JournalRows {
 }
 
 extension MemoryRows {
-  /// The tenant's events that were pruned.
+  /// Returns how many of the tenant's events were pruned.
   fileprivate func pruned(of tenant: Tenant) -> PrunedEvents {
     PrunedEvents(through: prunedOfTenant[tenant] ?? 0, time: pruned.time)
   }

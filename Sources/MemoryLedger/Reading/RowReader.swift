@@ -3,7 +3,7 @@ internal import JSON
 package import Ledger
 package import TransferModel
 
-/// Rows, and who hears of those that cannot be read: they harm no other, and whoever asks for one by its name gets the error.
+/// A reader that reports unreadable rows. Lists omit an unreadable row; a read by id throws its error.
 package struct RowReader {
   package let rows: MemoryRows
   let unreadable: UnreadableRows
@@ -13,16 +13,17 @@ package struct RowReader {
     self.unreadable = unreadable
   }
 
-  /// The row that was asked for by name.
+  /// Returns the row with the id.
+  /// - Throws: the row's error if the row is unreadable.
   func one<Row>(
     _ row: Row?, _ kind: RecordKind, _ id: @autoclosure () -> String
-  ) throws(StoreError) -> Row? {
+  ) throws(LedgerError) -> Row? {
     guard let row else { return nil }
     guard let fault = fault(kind, id()) else { return row }
     throw .unreadable(fault)
   }
 
-  /// The first `limit` of these that can be read.
+  /// Returns the first `limit` readable rows.
   func all<Row>(
     _ found: some Sequence<Row>, _ kind: RecordKind, limit: Int = .max, _ id: (Row) -> String
   ) -> [Row] {
@@ -53,11 +54,11 @@ package struct RowReader {
     all(rows.sessions.all().lazy.map(\.row), .session) { $0.session.id.description }
   }
 
-  func session(_ id: SessionID) throws(StoreError) -> TransferSession? {
+  func session(_ id: SessionID) throws(LedgerError) -> TransferSession? {
     try one(rows.sessions[id]?.session, .session, id.description)
   }
 
-  func task(_ id: TaskID) throws(StoreError) -> TransferTask? {
+  func task(_ id: TaskID) throws(LedgerError) -> TransferTask? {
     try one(rows.tasks[id]?.task, .task, id.description)
   }
 
@@ -73,13 +74,13 @@ package struct RowReader {
     all(ids.lazy.compactMap { rows.tasks[$0]?.task }, .task, limit: limit) { $0.id.description }
   }
 
-  func metrics(of id: TaskID) throws(StoreError) -> [UInt8]? {
+  func metrics(of id: TaskID) throws(LedgerError) -> [UInt8]? {
     try one(rows.tasks[id]?.metrics, .task, id.description)?.json
   }
 
   // MARK: Decisions
 
-  func decision(_ id: DecisionID) throws(StoreError) -> Decision? {
+  func decision(_ id: DecisionID) throws(LedgerError) -> Decision? {
     try one(rows.decisions[id], .decision, id.description)
   }
 
@@ -91,13 +92,13 @@ package struct RowReader {
     return all(found, .decision, limit: limit) { $0.id.description }
   }
 
-  // MARK: What sessions keep
+  // MARK: Session data
 
   func sessionsWithStorage() -> [SessionID] {
     Set(rows.credentials.all().map(\.key.session) + rows.cookies.all().map(\.row.session)).sorted()
   }
 
-  func storage(of session: SessionID) -> StoredStorage {
+  func storage(of session: SessionID) -> SessionStorageRows {
     let credentials = rows.credentials.all().filter { $0.key.session == session }
     let cookies = rows.cookies.all().lazy.map(\.row).filter { $0.session == session }
     return (
@@ -107,17 +108,17 @@ package struct RowReader {
     )
   }
 
-  func configuration(_ name: ConfigurationName) throws(StoreError) -> NamedConfiguration? {
+  func configuration(_ name: ConfigurationName) throws(LedgerError) -> NamedConfiguration? {
     try one(rows.configurations[.init(name: name)], .configuration, name.text)
   }
 
   func configurations(of tenant: Tenant, after name: String?, limit: Int) -> [NamedConfiguration] {
-    let start = name.map { MemoryRows.ConfigurationPlace(name: .init(tenant: tenant, text: $0)) }
+    let start = name.map { MemoryRows.ConfigurationSortKey(name: .init(tenant: tenant, text: $0)) }
     let found = rows.configurations.all(after: start).lazy.map(\.row).filter { $0.name.tenant == tenant }
     return all(found, .configuration, limit: limit) { $0.name.text }
   }
 
-  func file(_ id: FileID) throws(StoreError) -> StoredFile? {
+  func file(_ id: FileID) throws(LedgerError) -> StoredFile? {
     try one(rows.files[id], .file, id.description)
   }
 
@@ -127,28 +128,29 @@ package struct RowReader {
     }
   }
 
-  package func reply(_ key: IdempotencyKey) throws(StoreError) -> IdempotentReply? {
+  package func reply(_ key: IdempotencyKey) throws(LedgerError) -> IdempotentReply? {
     try one(rows.replies[key]?.reply, .idempotency, key.text)
   }
 
-  // MARK: Between the processes
+  // MARK: Queues
 
-  /// A document that cannot be opened is empty: its row is one of another's, and is not told of here.
-  func commands(after number: Int64, limit: Int) -> [Queued<StoredCommand>] {
-    rows.commands.all(after: number).prefix(limit).map { Queued(number: $0.key, content: $0.row) }
+  /// Returns the commands with numbers above `number`. Damaged commands are not omitted, because the durable ledger returns them as well,
+  /// with an empty document.
+  func commands(after number: Int64, limit: Int) -> [QueueRow<StoredCommand>] {
+    rows.commands.all(after: number).prefix(limit).map { QueueRow(number: $0.key, content: $0.row) }
   }
 
-  func news(after number: Int64, limit: Int) -> [Queued<String>] {
-    rows.news.all(after: number).prefix(limit).map { Queued(number: $0.key, content: $0.row.document) }
+  func news(after number: Int64, limit: Int) -> [QueueRow<String>] {
+    rows.news.all(after: number).prefix(limit).map { QueueRow(number: $0.key, content: $0.row.document) }
   }
 
   package func work(after task: TaskID? = nil, limit: Int = .max) -> [StoredWork] {
     all(rows.work.all(after: task).lazy.map(\.row), .work, limit: limit) { $0.task.description }
   }
 
-  // MARK: Messages
+  // MARK: Deliveries
 
-  /// - Parameter owner: whose sessions they are of; nil: of all.
+  /// - Parameter owner: the epoch that owns the deliveries' sessions, or `nil` for the deliveries of all sessions.
   func dueDeliveries(at time: Timestamp, limit: Int, of owner: Epoch?) -> [WebhookDelivery] {
     let due = rows.deliveries.due(at: time).lazy.filter { isOwn($0.sessionID, owner) }
     // Tolerates a clock that was set back by up to a minute.
@@ -170,7 +172,7 @@ package struct RowReader {
     owner == nil || rows.ownership.owner(of: session.shard) == owner
   }
 
-  /// Those that are known to be unreadable are never due.
+  /// Returns the time of the next attempt. Deliveries that are known to be unreadable are never due.
   func nextDeliveryTime(of owner: Epoch?) -> Timestamp? {
     rows.deliveries.pending.lazy.filter { isOwn($0.sessionID, owner) }
       .first { rows.damage.isEmpty || unreadable.row(.delivery, $0.id) == nil }?.nextAttemptAt

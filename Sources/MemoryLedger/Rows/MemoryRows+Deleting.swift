@@ -4,9 +4,9 @@ internal import TransferModel
 
 extension MemoryRows {
   /// Deletes sessions, their data, and expired rows.
-  mutating func removeRows(of change: StoreChange) {
-    if let session = change.wipedSession { wipe(session) }
-    if let session = change.thinnedSession { remove(session, atMost: StoreChange.thinningSlice) }
+  mutating func removeRows(of change: LedgerChange) {
+    if let session = change.sessionOfDeletedBodies { wipe(session) }
+    if let session = change.partlyDeletedSession { remove(session, atMost: LedgerChange.thinningSlice) }
     if let session = change.deletedSession {
       remove(session, atMost: .max)
       credentials.remove(credentials.all().map(\.key).filter { $0.session == session })
@@ -23,15 +23,15 @@ extension MemoryRows {
     for (id, _) in tasksOfSession[session].all() {
       tasks.change(id) { row in
         (row.smallBody, row.hasBodyFile) = (nil, false)
-        row.task.forgetRequestBody()
+        row.task.dropRequestBody()
       }
     }
     for key in repliesOfSession[session] ?? [] { removeReply(key) }
   }
 
-  /// Removes some rows of each table that grows with a session's tasks.
+  /// Deletes some rows of each table that grows with a session's tasks.
   private mutating func remove(_ session: SessionID, atMost count: Int) {
-    // Numbers are not given out again, though their events are gone.
+    // Numbers of deleted events are not assigned again.
     reservedSequence = max(reservedSequence, journal.last?.row.last ?? 0)
     removeEvents(journalOfSession[session].all().prefix(count).map(\.key))
     removeDecisions(decisionsOfSession[session].all().prefix(count).map(\.key))

@@ -4,24 +4,24 @@ internal import Records
 internal import TransferModel
 
 extension MemoryRows {
-  /// Why a change cannot be written. Nil where it can.
-  package func obstacle(to change: StoreChange) -> StoreError? {
-    if let unmet = change.conditions.first(where: { !holds($0) }) { return .unmet(unmet) }
+  /// Returns the reason why a change cannot be written; `nil` if it can.
+  package func error(to change: LedgerChange) -> LedgerError? {
+    if let unmet = change.conditions.first(where: { !holds($0) }) { return .conditionFailed(unmet) }
     return clash(with: change).map { .unavailable($0) }
   }
 
-  private func holds(_ condition: Condition) -> Bool {
+  private func holds(_ condition: ChangeCondition) -> Bool {
     switch condition {
     case .keyAbsent(let key, let oldest):
       replies[key].map { $0.reply.createdAt <= oldest } ?? true
     case .revision(let name, let updatedAt):
-      configurations[ConfigurationPlace(name: name)]?.updatedAt == updatedAt
+      configurations[ConfigurationSortKey(name: name)]?.updatedAt == updatedAt
     case .unchanged(let task): tasks[task.id]?.task.isSpecified(like: task) == true
     }
   }
 
-  /// It adds what is there.
-  private func clash(with change: StoreChange) -> String? {
+  /// Returns the reason if the change adds a row that exists already.
+  private func clash(with change: LedgerChange) -> String? {
     func clashes<ID: Hashable>(_ ids: [ID], _ isThere: (ID) -> Bool) -> Bool {
       guard !ids.isEmpty else { return false }
       return ids.contains(where: isThere) || ids.count > 1 && Set(ids).count < ids.count
@@ -37,9 +37,9 @@ extension MemoryRows {
     return nil
   }
 
-  /// Writes a change that nothing stands against.
-  /// - Parameter fragments: its events, numbered.
-  package mutating func write(_ change: StoreChange, _ fragments: [JournalFragment]) {
+  /// Writes a change. The caller has checked that `error(to:)` returns `nil`.
+  /// - Parameter fragments: the change's events, with their numbers.
+  package mutating func write(_ change: LedgerChange, _ fragments: [JournalFragment]) {
     version += 1
     for session in change.sessions { write(session) }
     for task in change.createdTasks { create(task) }
@@ -48,7 +48,7 @@ extension MemoryRows {
     }
     for task in change.updatedTasks { update(task, smallBody: change.smallBodies[task.id]) }
     for fragment in fragments where !fragment.isProgressOnly { append(fragment) }
-    for task in change.respecifiedTasks { tasks.change(task.id) { $0.task.respecify(as: task) } }
+    for task in change.editedTasks { tasks.change(task.id) { $0.task.applyEdits(as: task) } }
     for decision in change.newDecisions {
       decisions.set(decision.asAsked, for: decision.id)
       decisionsOfSession.insert(decision.id, in: decision.sessionID)
@@ -67,7 +67,7 @@ extension MemoryRows {
     }
     for (session, change) in change.cookies { write(change, of: session) }
     for named in change.configurations { keep(named) }
-    for name in change.deletedConfigurations { configurations.remove(ConfigurationPlace(name: name)) }
+    for name in change.deletedConfigurations { configurations.remove(ConfigurationSortKey(name: name)) }
     for file in change.newFiles { files.set(file, for: file.id) }
     for id in change.deletedFiles { files.remove(id) }
     for delivery in change.newDeliveries { deliveries.insert(delivery) }
@@ -90,7 +90,7 @@ extension MemoryRows {
 
   private mutating func update(_ task: TransferTask, smallBody: [UInt8]?) {
     changeTask(task.id) { row in
-      row.task.goOn(as: task)
+      row.task.update(as: task)
       row.metrics = task.metrics ?? row.metrics
       row.hasBodyFile = task.body != nil && smallBody == nil
       row.smallBody = smallBody
@@ -101,7 +101,7 @@ extension MemoryRows {
     }
   }
 
-  /// Changes a task's row, and its place in the indexes.
+  /// Changes a task's row and updates the indexes.
   mutating func changeTask(_ id: TaskID, _ body: (inout TaskRow) -> Void) {
     guard let before = tasks[id] else { return }
     tasks.change(id, body)
@@ -114,11 +114,11 @@ extension MemoryRows {
   }
 
   private static func move(
-    _ id: TaskID, from before: Timestamp?, to after: Timestamp?, in index: inout SortedKeys<TaskMoment>
+    _ id: TaskID, from before: Timestamp?, to after: Timestamp?, in index: inout SortedKeys<TaskByTime>
   ) {
     guard before != after else { return }
-    if let before { index.remove(TaskMoment(time: before, task: id)) }
-    if let after { index.insert(TaskMoment(time: after, task: id)) }
+    if let before { index.remove(TaskByTime(time: before, task: id)) }
+    if let after { index.insert(TaskByTime(time: after, task: id)) }
   }
 
   private mutating func append(_ fragment: JournalFragment) {
@@ -134,7 +134,7 @@ extension MemoryRows {
   private mutating func write(_ change: CookieJar.Change, of session: SessionID) {
     switch change {
     case .stored(let cookie):
-      // In its place, as the jar has it: that is the order in which cookies are sent.
+      // An updated cookie keeps its place, and with it the order in which cookies are sent.
       let name = CookieName(session: session, key: cookie.key)
       let place = cookiePlaces[name] ?? nextCookie
       nextCookie = max(nextCookie, place + 1)
@@ -149,7 +149,7 @@ extension MemoryRows {
   }
 
   private mutating func keep(_ named: NamedConfiguration) {
-    let place = ConfigurationPlace(name: named.name)
+    let place = ConfigurationSortKey(name: named.name)
     let kept = NamedConfiguration(
       name: named.name, configuration: named.configuration,
       createdAt: configurations[place]?.createdAt ?? named.createdAt, updatedAt: named.updatedAt)
@@ -161,19 +161,19 @@ extension MemoryRows {
     while let first = repliesByTime.first?.key, first.time < oldest { removeReply(first.key) }
     removeReply(reply.key)
     replies[reply.key] = ReplyRow(reply: reply, session: session)
-    repliesByTime.set(ReplySize(reply), for: ReplyMoment(time: reply.createdAt, key: reply.key))
+    repliesByTime.set(ReplySize(reply), for: ReplyByTime(time: reply.createdAt, key: reply.key))
     if let session { repliesOfSession[session, default: []].insert(reply.key) }
   }
 
   mutating func removeReply(_ key: IdempotencyKey) {
     guard let gone = replies.removeValue(forKey: key) else { return }
-    repliesByTime.remove(ReplyMoment(time: gone.reply.createdAt, key: key))
+    repliesByTime.remove(ReplyByTime(time: gone.reply.createdAt, key: key))
     guard let session = gone.session else { return }
     repliesOfSession[session]?.remove(key)
     if repliesOfSession[session]?.isEmpty == true { repliesOfSession[session] = nil }
   }
 
-  private mutating func writeWork(of change: StoreChange) {
+  private mutating func writeWork(of change: LedgerChange) {
     for command in change.commands {
       lastCommand += 1
       commands.set(command, for: lastCommand)
@@ -181,11 +181,11 @@ extension MemoryRows {
     for taken in change.takenCommands { commands.remove(commands.keys(in: taken)) }
     for kept in change.work { work.set(kept, for: kept.task) }
     for task in change.finishedWork { work.remove(task) }
-    for document in change.news {
+    for document in change.workerReports {
       lastNews += 1
       news.set(StoredNews(document: document), for: lastNews)
     }
-    for taken in change.takenNews { news.remove(news.keys(in: taken)) }
+    for taken in change.consumedReports { news.remove(news.keys(in: taken)) }
   }
 }
 

@@ -3,7 +3,7 @@ package import Ledger
 internal import Records
 package import TransferModel
 
-/// All rows of one database, as values. A plain value: a copy of it is the database at that moment.
+/// All rows of a ledger in memory. A plain value: a copy is a snapshot.
 package struct MemoryRows: Sendable {
   package struct SessionRow: Sendable {
     package let session: TransferSession
@@ -15,11 +15,11 @@ package struct MemoryRows: Sendable {
     var metrics: TaskMetrics?
     var smallBody: [UInt8]?
     var hasBodyFile = false
-    /// Nil until it has ended.
+    /// The time of the task's end; `nil` before it.
     var completedAt: Timestamp?
     var keptUntil: Timestamp?
     var keptBytes: Int64?
-    /// Its body was pruned: a later change of the task does not bring it back.
+    /// Whether the body was pruned. A later change of the task does not restore it.
     var isPruned = false
   }
   struct ReplyRow: Sendable {
@@ -43,8 +43,8 @@ package struct MemoryRows: Sendable {
       return left.space.utf8.lexicographicallyPrecedes(right.space.utf8)
     }
   }
-  /// Those of a tenant are beside each other.
-  struct ConfigurationPlace: Sendable, Comparable {
+  /// A configuration's key. The configurations of a tenant are adjacent.
+  struct ConfigurationSortKey: Sendable, Comparable {
     let name: ConfigurationName
 
     static func < (left: Self, right: Self) -> Bool {
@@ -55,14 +55,14 @@ package struct MemoryRows: Sendable {
     }
   }
   /// A task, ordered by one of its times.
-  struct TaskMoment: Sendable, Comparable {
+  struct TaskByTime: Sendable, Comparable {
     let time: Timestamp
     let task: TaskID
 
     static func < (left: Self, right: Self) -> Bool { (left.time, left.task) < (right.time, right.task) }
   }
-  /// A reply's key and when it was written.
-  struct ReplyMoment: Sendable, Comparable {
+  /// A reply's key, ordered by the time of the reply.
+  struct ReplyByTime: Sendable, Comparable {
     let time: Timestamp
     let key: IdempotencyKey
 
@@ -70,7 +70,7 @@ package struct MemoryRows: Sendable {
       (left.time, left.key.text, left.key.tenant.name) < (right.time, right.key.text, right.key.tenant.name)
     }
   }
-  /// What names a row that cannot be read.
+  /// The kind and id of an unreadable row.
   package struct RowName: Sendable, Hashable {
     let kind: RecordKind
     let id: String
@@ -84,33 +84,33 @@ package struct MemoryRows: Sendable {
   package var sessions = SortedTable<SessionID, SessionRow>()
   var tasks = SortedTable<TaskID, TaskRow>()
   var tasksOfSession = SortedGroups<SessionID, TaskID>()
-  /// In the order of their ids.
+  /// The unfinished tasks, ordered by id.
   var unfinished = SortedKeys<TaskID>()
   /// Finished tasks by the time of their end, and by the time when their data expires.
-  var ended = SortedKeys<TaskMoment>()
-  var kept = SortedKeys<TaskMoment>()
-  /// By the first of their numbers.
+  var ended = SortedKeys<TaskByTime>()
+  var kept = SortedKeys<TaskByTime>()
+  /// The fragments of the journal, by their first numbers.
   package var journal = SortedTable<Int64, JournalFragment>()
   var journalOfTenant = SortedGroups<Tenant, Int64>()
   var journalOfSession = SortedGroups<SessionID, Int64>()
   var journalOfTask = SortedGroups<TaskID, Int64>()
   var pruned = PrunedEvents.none
-  /// Up to which number each tenant's are gone.
+  /// The last pruned event number of each tenant.
   var prunedOfTenant: [Tenant: Int64] = [:]
-  /// Numbers up to here are taken, whoever saw them.
+  /// All numbers up to this one are reserved.
   package var reservedSequence: Int64 = 0
   var deliveries = DeliveryTable()
   package var decisions = SortedTable<DecisionID, Decision>()
   var decisionsOfSession = SortedGroups<SessionID, DecisionID>()
   var credentials = SortedTable<CredentialName, StoredCredential>()
-  /// In the order in which they were first set.
+  /// The cookies in the order in which they were first set.
   var cookies = SortedTable<Int, CookieRow>()
   var cookiePlaces: [CookieName: Int] = [:]
   var nextCookie = 0
-  var configurations = SortedTable<ConfigurationPlace, NamedConfiguration>()
+  var configurations = SortedTable<ConfigurationSortKey, NamedConfiguration>()
   var files = SortedTable<FileID, StoredFile>()
   var replies: [IdempotencyKey: ReplyRow] = [:]
-  var repliesByTime = SortedTable<ReplyMoment, ReplySize>()
+  var repliesByTime = SortedTable<ReplyByTime, ReplySize>()
   var repliesOfSession: [SessionID: Set<IdempotencyKey>] = [:]
   var commands = SortedTable<Int64, StoredCommand>()
   var lastCommand: Int64 = 0
@@ -119,9 +119,9 @@ package struct MemoryRows: Sendable {
   var lastNews: Int64 = 0
   package var damage: [RowName: UnreadableRow] = [:]
   package var ownership = OwnershipTable()
-  /// The newest that a process was given.
+  /// The newest epoch that was assigned.
   package var lastEpoch: Epoch = 0
-  /// Grows with each change.
+  /// The number of changes so far.
   package var version = 0
 
   package init() {}
@@ -130,10 +130,10 @@ package struct MemoryRows: Sendable {
     !damage.isEmpty && damage[RowName(kind: .journal, id: "\(fragment.first)")] != nil
   }
 
-  /// The highest number that an event has, or had.
+  /// The highest number that an event has or had.
   package var lastSequence: Int64 { max(journal.last?.row.last ?? 0, pruned.through) }
 
-  /// Bytes of the rows that ephemeral sessions have, with their indexes; about.
+  /// The approximate size in bytes of the rows of ephemeral sessions, with their indexes.
   var memorySize: Int {
     sessions.memorySize + tasks.memorySize + tasksOfSession.memorySize + unfinished.memorySize
       + ended.memorySize + kept.memorySize + journal.memorySize + journalOfTenant.memorySize

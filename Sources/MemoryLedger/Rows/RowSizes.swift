@@ -4,20 +4,20 @@ package import Ledger
 internal import Records
 package import TransferModel
 
-// Estimated sizes of rows in bytes, heap included. Text is exact, the rest approximate.
+// Estimated sizes of rows in bytes, heap included. Sizes of text are exact, all others approximate.
 
 extension MemoryRows.SessionRow: MemorySized {
   init(_ session: TransferSession, lastIdentifier: Int) {
     self.session = session
     self.lastIdentifier = lastIdentifier
-    // Once, since it renders the configuration.
+    // Computed once, because it renders the configuration.
     memorySize =
       MemoryLayout<Self>.size + session.configuration.json.count + (session.description?.utf8.count ?? 0)
   }
 }
 
 extension MemoryRows.TaskRow: MemorySized {
-  /// Requests, response, error and body are values on the heap.
+  /// The approximate size of the requests, the response, the error and the body on the heap, in bytes.
   private static let onHeap = 1024
 
   package var memorySize: Int {
@@ -52,7 +52,6 @@ extension WebhookDelivery: MemorySized {
   }
 }
 
-/// A reply's size.
 struct ReplySize: MemorySized {
   let memorySize: Int
 
@@ -61,13 +60,13 @@ struct ReplySize: MemorySized {
   }
 }
 
-/// A document for the service from the process that carries out background tasks.
+/// A report of the worker to the service, as a document.
 struct StoredNews: MemorySized {
   let document: String
   var memorySize: Int { 0 }
 }
 
-// Ephemeral sessions have none of these.
+// Ephemeral sessions have no rows of these types.
 extension StoredCommand: MemorySized { package var memorySize: Int { 0 } }
 extension StoredWork: MemorySized { package var memorySize: Int { 0 } }
 extension StoredCredential: MemorySized { package var memorySize: Int { 0 } }

@@ -1,9 +1,9 @@
 package import TransferModel
 
-/// Webhook messages, in the order in which they were written. A plain value.
+/// The webhook deliveries in the order in which they were written. A plain value.
 package struct DeliveryTable: Sendable {
-  /// A message, ordered by one of its times.
-  package struct Moment: Comparable, Sendable {
+  /// A delivery, ordered by one of its times.
+  package struct DeliveryByTime: Comparable, Sendable {
     package let time: Timestamp
     package let place: Int
 
@@ -11,20 +11,20 @@ package struct DeliveryTable: Sendable {
       (left.time, left.place) < (right.time, right.place)
     }
 
-    /// All messages of `time` come before it.
-    static func end(of time: Timestamp) -> Self { Moment(time: time, place: .max) }
+    /// Returns a value that is greater than those of all deliveries of `time`.
+    static func end(of time: Timestamp) -> Self { DeliveryByTime(time: time, place: .max) }
   }
 
   private var rows = SortedTable<Int, WebhookDelivery>()
   private var places: [DeliveryID: Int] = [:]
   private var placesOfSession = SortedGroups<SessionID, Int>()
-  /// Pending messages by the time of their next attempt.
-  private var due = SortedKeys<Moment>()
-  /// Pending messages by the time of their last attempt.
-  private var tried = SortedKeys<Moment>()
-  /// The others by the time at which they were delivered or given up.
-  private var finished = SortedKeys<Moment>()
-  /// Pending messages by task; wake-up messages, which have no task, by session.
+  /// Pending deliveries by the time of their next attempt.
+  private var due = SortedKeys<DeliveryByTime>()
+  /// Pending deliveries by the time of their last attempt.
+  private var tried = SortedKeys<DeliveryByTime>()
+  /// The others by the time at which they succeeded or were given up.
+  private var finished = SortedKeys<DeliveryByTime>()
+  /// The number of pending deliveries by task. Wake-up messages have no task and are counted by session.
   private var pendingOfTask: [TaskID: Int] = [:]
   private var pendingWakeUps: [SessionID: Int] = [:]
   private var next = 0
@@ -39,34 +39,34 @@ package struct DeliveryTable: Sendable {
   func hasPending(of task: TaskID) -> Bool { pendingOfTask[task] != nil }
   func hasPendingWakeUp(of session: SessionID) -> Bool { pendingWakeUps[session] != nil }
 
-  /// Pending messages, the first due first.
+  /// Pending deliveries by the time of their next attempt.
   var pending: some Sequence<WebhookDelivery> {
     due.all().lazy.compactMap { rows[$0.key.place] }
   }
 
-  /// Pending messages in the order in which they were written.
+  /// Pending deliveries in the order in which they were written.
   var pendingAsWritten: [WebhookDelivery] {
     due.all().map(\.key.place).sorted().compactMap { rows[$0] }
   }
 
-  /// Pending messages that are due at `time`.
+  /// Returns pending deliveries that are due at `time`.
   func due(at time: Timestamp) -> some Sequence<WebhookDelivery> {
     due.all().lazy.prefix { $0.key.time <= time }.compactMap { rows[$0.key.place] }
   }
 
-  /// Pending messages whose last attempt was after `time`.
+  /// Returns pending deliveries whose last attempt was after `time`.
   func tried(after time: Timestamp) -> some Sequence<WebhookDelivery> {
     tried.all(after: .end(of: time)).lazy.compactMap { rows[$0.key.place] }
   }
 
-  /// Messages that were delivered or given up by `time`.
+  /// Returns deliveries that succeeded or were given up by `time`.
   func finished(by time: Timestamp) -> some Sequence<WebhookDelivery> {
     finished.all().lazy.prefix { $0.key.time <= time }.compactMap { rows[$0.key.place] }
   }
 
   func hasAny(of session: SessionID) -> Bool { !placesOfSession[session].isEmpty }
 
-  /// Messages of a session that are no longer pending.
+  /// Returns the deliveries of a session that are no longer pending.
   func settled(of session: SessionID) -> some Sequence<DeliveryID> {
     placesOfSession[session].all().lazy.compactMap { rows[$0.key] }.filter { $0.state != .pending }.map(\.id)
   }
@@ -87,12 +87,12 @@ package struct DeliveryTable: Sendable {
     guard let place = places[delivery.id], let before = rows[place] else { return }
     removeFromIndex(before, place)
     var after = before
-    after.goOn(as: delivery)
+    after.update(as: delivery)
     rows.set(after, for: place)
     index(after, place)
   }
 
-  /// Removes messages that are no longer pending.
+  /// Removes deliveries that are no longer pending.
   mutating func remove(_ settled: some Sequence<DeliveryID>) {
     for id in settled {
       guard let place = places[id], let delivery = rows[place], delivery.state != .pending else { continue }
@@ -105,21 +105,21 @@ package struct DeliveryTable: Sendable {
 
   private mutating func index(_ delivery: WebhookDelivery, _ place: Int) {
     guard delivery.state == .pending else {
-      if let time = delivery.finishedAt { finished.insert(Moment(time: time, place: place)) }
+      if let time = delivery.finishedAt { finished.insert(DeliveryByTime(time: time, place: place)) }
       return
     }
-    due.insert(Moment(time: delivery.nextAttemptAt, place: place))
-    tried.insert(Moment(time: delivery.lastAttemptAt, place: place))
+    due.insert(DeliveryByTime(time: delivery.nextAttemptAt, place: place))
+    tried.insert(DeliveryByTime(time: delivery.lastAttemptAt, place: place))
     count(delivery, 1)
   }
 
   private mutating func removeFromIndex(_ delivery: WebhookDelivery, _ place: Int) {
     guard delivery.state == .pending else {
-      if let time = delivery.finishedAt { finished.remove(Moment(time: time, place: place)) }
+      if let time = delivery.finishedAt { finished.remove(DeliveryByTime(time: time, place: place)) }
       return
     }
-    due.remove(Moment(time: delivery.nextAttemptAt, place: place))
-    tried.remove(Moment(time: delivery.lastAttemptAt, place: place))
+    due.remove(DeliveryByTime(time: delivery.nextAttemptAt, place: place))
+    tried.remove(DeliveryByTime(time: delivery.lastAttemptAt, place: place))
     count(delivery, -1)
   }
 

@@ -1,6 +1,6 @@
-/// Keys in order, in groups that go when they are empty.
+/// Sorted keys in groups. Empty groups are removed.
 package struct SortedGroups<Group: Hashable & Sendable, Key: Comparable & Sendable>: Sendable {
-  /// Bytes of a group: two arrays and its place in the dictionary.
+  /// The estimated size of a group in bytes: two arrays and an entry of the dictionary.
   private static var groupSize: Int { 160 }
 
   private var groups: [Group: SortedKeys<Key>] = [:]

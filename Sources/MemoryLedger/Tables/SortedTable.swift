@@ -1,20 +1,20 @@
-/// Estimated bytes of a row in memory.
+/// A value whose size in memory is estimated, in bytes.
 package protocol MemorySized: Sendable {
   var memorySize: Int { get }
 }
 
-/// Rows sorted by key, in chunks of a bounded size. Lookup is a binary search; a change moves at most one chunk and the list of chunks.
+/// Rows sorted by key, in chunks of a bounded size. Lookup is a binary search. A change moves at most one chunk and the list of chunks.
 package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendable {
   package typealias Element = (key: Key, row: Row)
 
   private static var chunkSize: Int { 64 }
-  /// A row's key, and spare capacity of chunks.
+  /// The size of a row's key and of a chunk's spare capacity per row, in bytes.
   private static var overhead: Int { MemoryLayout<Key>.stride + MemoryLayout<Element>.stride / 2 }
 
-  /// No chunk is empty.
+  /// The chunks, none of which is empty.
   private var chunks: [[Element]] = []
   package private(set) var count = 0
-  /// Bytes of all rows.
+  /// The size of all rows, in bytes.
   private(set) var memorySize = 0
 
   package init() {}
@@ -23,7 +23,6 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
   package var first: Element? { chunks.first?.first }
   package var last: Element? { chunks.last?.last }
 
-  /// Only reads: `set` and `change` write.
   package subscript(key: Key) -> Row? {
     find(key).map { chunks[$0.chunk][$0.offset].row }
   }
@@ -59,7 +58,7 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
     chunks.insert(end, at: chunk + 1)
   }
 
-  /// Changes a row if there is one.
+  /// Changes a row, if it exists.
   package mutating func change(_ key: Key, _ body: (inout Row) -> Void) {
     guard let place = find(key) else { return }
     memorySize -= chunks[place.chunk][place.offset].row.memorySize
@@ -89,9 +88,9 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
     return (chunk, offset)
   }
 
-  // MARK: In their order
+  // MARK: In order
 
-  /// The rows from a place on, in their order.
+  /// The rows from a position on, in order.
   package struct Rows: Sequence, IteratorProtocol {
     fileprivate let chunks: [[Element]]
     fileprivate var chunk: Int
@@ -109,7 +108,7 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
     }
   }
 
-  /// The rows after `key`; all of them if it is nil.
+  /// Returns the rows after `key`, or all rows for `nil`.
   package func all(after key: Key? = nil) -> Rows {
     guard let key else { return Rows(chunks: chunks, chunk: 0, offset: 0) }
     let chunk = max(0, chunks.partition { $0[0].key <= key } - 1)
@@ -117,7 +116,7 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
     return Rows(chunks: chunks, chunk: chunk, offset: offset)
   }
 
-  /// The last row at `key` or before it.
+  /// Returns the last row at or before `key`.
   package func last(through key: Key) -> Element? {
     let chunk = chunks.partition { $0[0].key <= key } - 1
     guard chunk >= 0 else { return nil }
@@ -125,13 +124,13 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
   }
 }
 
-/// A row of an index, where only the key matters.
+/// The row of an index, which consists of keys only.
 package struct IndexEntry: MemorySized {
   package var memorySize: Int { 0 }
   package init() {}
 }
 
-/// Keys in order.
+/// Sorted keys.
 package typealias SortedKeys<Key: Comparable & Sendable> = SortedTable<Key, IndexEntry>
 
 extension SortedTable where Row == IndexEntry {
@@ -139,7 +138,7 @@ extension SortedTable where Row == IndexEntry {
 }
 
 extension Array {
-  /// The index of the first element for which `isBefore` is false. All elements for which it is true come first.
+  /// Returns the index of the first element for which `isBefore` is false. All elements for which it is true must precede.
   fileprivate func partition(_ isBefore: (Element) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {

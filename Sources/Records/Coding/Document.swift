@@ -1,17 +1,17 @@
 internal import JSON
 
-/// Documents: records that are stored on their own, in a row of a ledger or in resume data.
+/// The form of stored documents: records in a row of a ledger or in resume data.
 ///
-/// Each names its version, which is the same for all kinds. Raise it if a member gets another meaning, or if a member is added that has
-/// no default. Members with a default need no new version: see `RecordCoder`.
+/// Each document names its version, which is the same for all kinds. Raise the version if a member changes its meaning, or if a new member
+/// has no default. Members with a default need no new version: see `RecordCoder`.
 package enum Document {
   package static let version = 1
   private static let member: StaticString = "v"
 
-  /// How every document with members begins.
+  /// The first bytes of every document with members.
   package static let start = Array("{\"\(member)\":\(version),".utf8)
 
-  /// A document whose members `table` writes.
+  /// Returns a document whose members `table` writes.
   package static func write(_ table: (inout RecordCoder) throws(RecordFault) -> Void) -> [UInt8] {
     RecordCoder.write { coder throws(RecordFault) in
       _ = try coder.required(member, version)
@@ -19,7 +19,8 @@ package enum Document {
     }
   }
 
-  /// - Parameter table: reads all the document's members but the version.
+  /// Reads a document.
+  /// - Parameter table: reads all members except the version.
   package static func read<T>(
     _ document: [UInt8], _ table: (inout RecordCoder) throws(RecordFault) -> T
   ) throws(RecordFault) -> T {
@@ -47,7 +48,7 @@ package enum Document {
     return try T.readMember(members[0])
   }
 
-  /// The id of the task or session that a case is about: its first value, if `id` can parse it. It reads documents of any version.
+  /// Returns the id of the task or session that a case is about: its first value, if `id` can parse it. It reads documents of any version.
   package static func subject<ID>(of document: [UInt8], _ id: (String) -> ID?) -> ID? {
     guard let members = (try? JSONParser.parse(document))?.members else { return nil }
     for member in members {

@@ -1,9 +1,9 @@
 package import JSON
 
-/// A value that is an object in documents.
+/// A value that is stored as an object.
 package protocol Record: RecordValue {
-  /// The table of its members.
-  /// - Parameter value: the value to write and return; nil: read one.
+  /// Writes or reads the members.
+  /// - Parameter value: the value to write and return; `nil` to read one.
   static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self
 }
 

@@ -1,21 +1,21 @@
 package import JSON
 
-/// An enumeration. It is stored as an object with one member: its name is the case, its value is the array of associated values.
+/// An enumeration that is stored as an object with one member. The member's name is the case, its value an array of associated values.
 package protocol RecordCases: RecordValue {
-  /// All of them. A case without an entry cannot be written.
+  /// The table of all cases. A case without an entry cannot be written.
   static var cases: [RecordCase<Self>] { get }
 }
 
-/// A case of `Whole`: its name, a function that extracts its values, and one that builds the case from them.
+/// One case of `Whole`: its name, a function that extracts its values, and one that builds the case from them.
 package struct RecordCase<Whole>: Sendable {
   package let name: StaticString
-  /// False where the value is of another case.
+  /// Writes the value. Returns `false` if the value is of another case.
   fileprivate let write: @Sendable (Whole, inout RecordCoder) -> Bool
   fileprivate let read: @Sendable ([JSONValue]) throws(RecordFault) -> Whole
 
   /// - Parameters:
   ///   - make: the case, as a function of its values.
-  ///   - values: the associated values; nil for another case.
+  ///   - values: returns the associated values; `nil` for another case.
   package init<each Value: RecordValue>(
     _ name: StaticString, _ make: @escaping @Sendable (repeat each Value) -> Whole,
     _ values: @escaping @Sendable (Whole) -> (repeat each Value)?
@@ -38,7 +38,7 @@ package struct RecordCase<Whole>: Sendable {
 }
 
 extension RecordCase {
-  /// The same entry for a wider enumeration, one case of which wraps a `Whole`.
+  /// Returns the same entry for a wider enumeration, one case of which wraps a `Whole`.
   package func of<Wider>(
     _ make: @escaping @Sendable (Whole) -> Wider, _ part: @escaping @Sendable (Wider) -> Whole?
   ) -> RecordCase<Wider> {
@@ -56,13 +56,13 @@ extension RecordCase {
 }
 
 extension RecordCase where Whole: Sendable {
-  /// A case without values.
+  /// Creates the entry of a case without values.
   package init(_ name: StaticString, _ whole: Whole, _ isIt: @escaping @Sendable (Whole) -> Bool) {
     self.init(name, { whole }, { isIt($0) ? () : nil })
   }
 }
 
-/// The values of a case, one after the other.
+/// The values of a case, read in order.
 private struct RecordElements {
   private let elements: [JSONValue]
   private var place = 0
@@ -85,7 +85,7 @@ extension RecordCases {
     coder.object { coder in writeMember(to: &coder) }
   }
 
-  /// Writes only the member, into an object that has other members.
+  /// Writes only the member, into an object with other members.
   package func writeMember(to coder: inout RecordCoder) {
     guard Self.cases.contains(where: { $0.write(self, &coder) }) else {
       preconditionFailure("a case of \(Self.self) has no entry in its table")

@@ -1,9 +1,9 @@
 internal import JSON
 
-/// Writes or reads the members of one object.
+/// A coder that writes or reads the members of one object.
 ///
-/// A record's table of members is one function. It gets the value to write, or nil if it is to read one. Each line writes or
-/// reads one member:
+/// A record's table of members is one function. Its argument is the value to write, or `nil` to read one. Each line writes or reads one
+/// member:
 ///
 ///     RetryWait(
 ///       lastError: try coder.required("lastError", value?.lastError),
@@ -11,11 +11,11 @@ internal import JSON
 ///
 /// A table throws only when it reads.
 ///
-/// Unknown members are refused: a newer version wrote them, and they may change what the others mean. So write a member that is added
-/// later only if it differs from its default: older programs can then read all other documents.
+/// Unknown members are refused, because a newer version wrote them and they may change the meaning of the others. A new member should
+/// therefore be written only if it differs from its default. Older programs can then read all other documents.
 package struct RecordCoder {
   var writer: JSONWriter
-  /// The object that is read; nil where one is written.
+  /// The object to read; `nil` when writing.
   private let object: JSONValue?
   private var asked: [StaticString] = []
   /// The number of requested members that the object has.
@@ -30,7 +30,7 @@ package struct RecordCoder {
 
   // MARK: Objects
 
-  /// The text of an object whose members `table` writes.
+  /// Returns the text of an object whose members `table` writes.
   static func write(_ table: (inout RecordCoder) throws(RecordFault) -> Void) -> [UInt8] {
     var coder = RecordCoder(writer: JSONWriter())
     coder.object(table)
@@ -42,12 +42,12 @@ package struct RecordCoder {
     assert(!isReading)
     writer.begin(.object)
     do throws(RecordFault) { try table(&self) } catch {
-      preconditionFailure("a table cannot write: \(error)")
+      preconditionFailure("a value cannot be written: \(error)")
     }
     writer.end(.object)
   }
 
-  /// Reads an object to its end.
+  /// Reads an object and checks that no member is unknown.
   static func read<T>(
     _ json: JSONValue, _ table: (inout RecordCoder) throws(RecordFault) -> T
   ) throws(RecordFault) -> T {
@@ -62,9 +62,9 @@ package struct RecordCoder {
     return value
   }
 
-  // MARK: Members that a new value is built from
+  // MARK: Members for an initialiser
 
-  /// A member that is always there.
+  /// Writes or reads a member that is always present.
   package mutating func required<T: RecordValue>(
     _ name: StaticString, _ value: T?
   ) throws(RecordFault) -> T {
@@ -77,7 +77,7 @@ package struct RecordCoder {
     return value
   }
 
-  /// Written unless it is nil.
+  /// Writes or reads a member that is absent for `nil`.
   package mutating func optional<T: RecordValue>(
     _ name: StaticString, _ value: T?
   ) throws(RecordFault) -> T? {
@@ -86,7 +86,7 @@ package struct RecordCoder {
     return value
   }
 
-  /// Written unless it equals `other`. Absent, it is `other`.
+  /// Writes or reads a member that is absent if it equals `other`.
   package mutating func member<T: RecordValue & Equatable>(
     _ name: StaticString, _ value: T?, else other: T
   ) throws(RecordFault) -> T {
@@ -96,12 +96,12 @@ package struct RecordCoder {
     return value
   }
 
-  /// Written as base64 unless they are nil.
+  /// Writes or reads bytes as base64. The member is absent for `nil`.
   package mutating func bytes(_ name: StaticString, _ value: [UInt8]?) throws(RecordFault) -> [UInt8]? {
     try optional(name, value.map { RecordBytes(bytes: $0) })?.bytes
   }
 
-  /// A member whose object has another table than its type's own.
+  /// Writes or reads a member whose object has another table than its type's own.
   mutating func object<T>(
     _ name: StaticString, _ value: T?,
     _ table: (inout RecordCoder, T?) throws(RecordFault) -> T
@@ -122,13 +122,13 @@ package struct RecordCoder {
 
   // MARK: Members of an existing value
 
-  /// A member that is always written. Where it is absent the value stays as it is.
+  /// Writes or reads a member that is always written. If it is absent, the value stays unchanged.
   package mutating func field<T: RecordValue>(_ name: StaticString, _ value: inout T) throws(RecordFault) {
     guard isReading else { return write(name, value) }
     if let read: T = try read(name) { value = read }
   }
 
-  /// Written unless it is nil.
+  /// Writes or reads a member that is absent for `nil`.
   package mutating func field<T: RecordValue>(_ name: StaticString, _ value: inout T?) throws(RecordFault) {
     guard isReading else {
       if let value { write(name, value) }
@@ -137,7 +137,7 @@ package struct RecordCoder {
     value = try read(name)
   }
 
-  /// Written unless it equals `other`. Absent, it is `other`.
+  /// Writes or reads a member that is absent if it equals `other`.
   package mutating func field<T: RecordValue & Equatable>(
     _ name: StaticString, _ value: inout T, else other: T
   ) throws(RecordFault) {
@@ -148,7 +148,7 @@ package struct RecordCoder {
     value = try read(name) ?? other
   }
 
-  /// For a value that is computed: `value` is written unless it is nil; `set` takes what was read.
+  /// Writes or reads a computed member. `value` is written unless it is `nil`; `set` receives the value read.
   package mutating func field<T: RecordValue>(
     _ name: StaticString, _ value: T?, _ set: (T) -> Void
   ) throws(RecordFault) {
@@ -174,7 +174,7 @@ package struct RecordCoder {
     value.write(to: &self)
   }
 
-  // MARK: One member
+  // MARK: Single members
 
   package func fault(_ name: StaticString, _ reason: String) -> RecordFault {
     RecordFault(reason).under("\(name)")
@@ -185,7 +185,7 @@ package struct RecordCoder {
     value.write(to: &self)
   }
 
-  /// nil where it is absent or null.
+  /// Returns the member's value; `nil` if it is absent or null.
   private mutating func read<T: RecordValue>(_ name: StaticString) throws(RecordFault) -> T? {
     guard let json = json(name) else { return nil }
     do throws(RecordFault) { return try T.read(json) } catch { throw error.under("\(name)") }

@@ -1,8 +1,8 @@
 internal import JSON
 
-/// The reason why a document cannot be read. It names the place, never the content: documents are sealed.
+/// The reason why a document cannot be read. It names the place and never the content, because documents are sealed.
 package struct RecordFault: Error, Equatable, Sendable, CustomStringConvertible {
-  /// RFC 6901.
+  /// A JSON pointer (RFC 6901).
   package private(set) var pointer: String
   package let reason: String
 
@@ -12,7 +12,7 @@ package struct RecordFault: Error, Equatable, Sendable, CustomStringConvertible 
 
   package var description: String { pointer.isEmpty ? reason : "\(pointer) \(reason)" }
 
-  /// The same fault with `name`, a member or an index of the enclosing value, put before its pointer.
+  /// Returns the same fault with `name`, a member or an index of the enclosing value, before its pointer.
   func under(_ name: String) -> RecordFault {
     RecordFault(pointer: JSONPointer.appending(name, to: "") + pointer, reason)
   }

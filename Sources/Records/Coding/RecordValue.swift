@@ -1,14 +1,15 @@
 package import JSON
 internal import TransferModel
 
-/// A value in a document. Only its conformance writes and reads its stored form.
+/// A value in a document, with its stored form.
 package protocol RecordValue: SendableMetatype {
   func write(to coder: inout RecordCoder)
   static func read(_ json: JSONValue) throws(RecordFault) -> Self
 }
 
 extension JSONValue {
-  /// - Parameter expected: what the value must be, with its article.
+  /// Returns the value, or throws if it is `nil`.
+  /// - Parameter expected: the expected kind of value, with its article.
   func scalar<T>(_ expected: String, _ value: T?) throws(RecordFault) -> T {
     guard let value else { throw RecordFault("must be \(expected), not \(kind)") }
     return value
@@ -76,7 +77,7 @@ extension RecordValue where Self: RawRepresentable, RawValue: RecordValue {
   }
 }
 
-/// A value whose form is its description.
+/// A value that is stored as its description.
 package protocol RecordText: RecordValue, LosslessStringConvertible {}
 
 extension RecordText {
@@ -89,7 +90,7 @@ extension RecordText {
   }
 }
 
-/// Bytes, as base64.
+/// Bytes, stored as base64.
 struct RecordBytes: RecordValue {
   let bytes: [UInt8]
 

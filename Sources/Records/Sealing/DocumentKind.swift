@@ -5,12 +5,12 @@ package final class DocumentKind: Sendable {
   /// The size of the largest document that can be sealed, in bytes.
   package static let maximumSize = Int(Int32.max)
 
-  /// Authenticated with each document, so it never changes. No two kinds have the same.
+  /// The unique name of the kind. It is authenticated with each document, so it never changes.
   package let name: String
-  /// The size of the largest document that is compressed before it is sealed, in bytes; 0: none is. Opening refuses a document
-  /// that decompresses to more, so a limit that is lowered makes some sealed documents unreadable.
+  /// The size of the largest document that is compressed before it is sealed, in bytes, or 0 for none. Opening refuses a document that
+  /// decompresses to more. A lower limit would therefore make some sealed documents unreadable.
   package let compressionLimit: Int
-  /// Clients see the sealed document. It gets a random nonce: one from the sequence would show how many documents the service has sealed.
+  /// Whether clients see the sealed document. It then gets a random nonce, because a counter would reveal how many documents were sealed.
   let isShown: Bool
   private let plainPurpose: [UInt8]
   private let compressedPurpose: [UInt8]
@@ -23,7 +23,7 @@ package final class DocumentKind: Sendable {
     compressedPurpose = [DocumentFormat.compressed.rawValue] + name.utf8
   }
 
-  /// The bytes that are authenticated with each document of this kind.
+  /// Returns the bytes that are authenticated with each document of this kind.
   func purpose(_ format: DocumentFormat) -> [UInt8] {
     switch format {
     case .plain: plainPurpose
@@ -32,10 +32,10 @@ package final class DocumentKind: Sendable {
   }
 }
 
-/// How a document is written before it is encrypted: the first byte of the sealed document.
+/// The form of a document before encryption, as the first byte of the sealed document.
 enum DocumentFormat: UInt8 {
-  /// Unchanged.
+  /// The document, unchanged.
   case plain = 1
-  /// As a frame of Zstandard, with the dictionary.
+  /// A Zstandard frame that needs the dictionary.
   case compressed
 }

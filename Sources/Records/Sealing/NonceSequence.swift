@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Nonces that do not come again: 64 random bits, which are this sequence's, and 32 that count (NIST SP 800-38D §8.2.1). When
-/// those are through, another 64.
+/// Nonces that never repeat: 64 random bits and a counter of 32 bits (NIST SP 800-38D §8.2.1). When the counter overflows, the random bits
+/// change.
 final class NonceSequence: Sendable {
   private struct State {
     var prefix = UInt64.random(in: .min ... .max)
@@ -9,10 +9,10 @@ final class NonceSequence: Sendable {
   }
   private let state: Mutex<State>
 
-  /// - Parameter count: the first number.
+  /// - Parameter count: the counter's first value.
   init(from count: UInt32 = 0) { state = Mutex(State(count: count)) }
 
-  /// Twelve bytes.
+  /// Returns the next nonce, 12 bytes.
   func next() -> [UInt8] {
     let (prefix, count) = state.withLock { state in
       defer {

@@ -3,19 +3,19 @@ package import Crypto
 package import KeyDerivation
 internal import TransferModel
 
-/// Seals documents and single secrets: AES-GCM (NIST SP 800-38D) under keys that are derived from the service's secret keys. One box
-/// serves the ledger's columns, the worker's queues and resume data.
+/// The sealing of documents and single secrets with AES-GCM (NIST SP 800-38D), under keys that are derived from the service's secret keys.
+/// One box serves the ledger's columns, the worker's queues and resume data.
 ///
-/// A sealed document is bytes: format, mark of the key, nonce, ciphertext and tag. Its kind is authenticated with it. If compression
-/// makes a document smaller, it is compressed first.
+/// A sealed document consists of format, key mark, nonce, ciphertext and tag. Its kind is authenticated with it. A document is compressed
+/// first if that makes it smaller.
 ///
-/// A sealed secret is text: `sealed:`, then base64url of mark, nonce, ciphertext and tag. Its nonce is random: one key is good for
-/// some 2^32 secrets, and `ferry rotate-key` makes another.
+/// A sealed secret is text: `sealed:`, then base64url of key mark, nonce, ciphertext and tag. Its nonce is random, so one key suffices for
+/// about 2^32 secrets. `ferry rotate-key` creates another key.
 package struct SecretBox: Sendable {
   private struct Key: Sendable {
     let key: SymmetricKey
     let cipher: DocumentCipher
-    /// Identifies the key; not secret.
+    /// The public identifier of the key.
     let mark: [UInt8]
     let naming: SymmetricKey
 
@@ -27,47 +27,47 @@ package struct SecretBox: Sendable {
       naming = secret.derived(for: "ferry row names 1")
     }
   }
-  /// The version of the loaded OpenSSL.
+  /// The version of the loaded OpenSSL library.
   package static var openSSLVersion: String { DocumentCipher.openSSLVersion }
   package static let prefix = "sealed:"
   private static let markSize = 4
   private static let dictionary = ZstandardDictionary(DocumentDictionary.bytes)
   private let keys: [Key]
-  /// A random nonce costs as much as the rest of sealing a small document.
+  /// The nonces of documents. A random nonce would cost as much as the rest of sealing a small document.
   private let nonces = NonceSequence()
-  /// Digests of requests that came with an Idempotency-Key. Such a request may hold passwords, so only its digest is stored.
+  /// The digests of requests with an Idempotency-Key. Such a request may hold passwords, so only its digest is stored.
   package let requests: KeyedDigest
-  /// Index of the key for hashes.
-  private var naming = 0
+  /// The index of the key for hashes.
+  private var withBlindIndexKey = 0
 
-  /// - Parameter secrets: the first key seals; every key can open.
+  /// - Parameter secrets: the secret keys. The first seals, and every key can open.
   package init(secrets: [SymmetricKey]) {
     keys = secrets.map { Key($0) }
     requests = .ofRequests(secrets)
   }
 
   /// The key of the hashes by which a ledger finds rows.
-  package var namingKey: SymmetricKey { keys[naming].naming }
+  package var namingKey: SymmetricKey { keys[withBlindIndexKey].naming }
 
-  /// The box, with the naming key of the secret key that sealed that text. After a new first key is added, rows keep their
-  /// hashes until the rotation.
-  package func naming(asIn sealed: String) -> SecretBox {
+  /// Returns the box with the naming key of the secret key that sealed the text. After a new first key is added, rows keep their hashes
+  /// until the rotation.
+  package func withBlindIndexKey(asIn sealed: String) -> SecretBox {
     var box = self
     let mark = Base64.decodeForURL(String(sealed.dropFirst(Self.prefix.count)))?.prefix(Self.markSize) ?? []
-    box.naming = keys.firstIndex { mark.elementsEqual($0.mark) } ?? naming
+    box.withBlindIndexKey = keys.firstIndex { mark.elementsEqual($0.mark) } ?? withBlindIndexKey
     return box
   }
 
-  // MARK: Single secrets
+  // MARK: Secrets
 
   package func seal(_ text: String) -> String {
     guard let key = keys.first, let box = try? AES.GCM.seal(Array(text.utf8), using: key.key).combined else {
-      preconditionFailure("AES-GCM takes any text")
+      preconditionFailure("AES-GCM encrypts every text")
     }
     return Self.prefix + Base64.encodeForURL(key.mark + Array(box))
   }
 
-  /// The text that was sealed; nil if this service did not seal it, or if it was changed.
+  /// Returns the sealed text; `nil` if this service did not seal it or if it was changed.
   package func open(_ text: String) -> String? {
     guard text.hasPrefix(Self.prefix),
       let bytes = Base64.decodeForURL(String(text.dropFirst(Self.prefix.count))), bytes.count > Self.markSize,
@@ -78,9 +78,9 @@ package struct SecretBox: Sendable {
     return String(validating: opened, as: UTF8.self)
   }
 
-  // MARK: Whole documents
+  // MARK: Documents
 
-  /// Why a document cannot be opened.
+  /// The reason why a document cannot be opened.
   package enum Fault: Error, CustomStringConvertible {
     case unknownFormat, unknownKey, changed
 
@@ -95,7 +95,7 @@ package struct SecretBox: Sendable {
 
   /// - Parameter document: at most `DocumentKind.maximumSize` bytes.
   package func seal(_ document: [UInt8], as kind: DocumentKind) -> [UInt8] {
-    guard let key = keys.first else { preconditionFailure("a service has a key") }
+    guard let key = keys.first else { preconditionFailure("the secret box has no key") }
     let frame = document.count <= kind.compressionLimit ? Self.dictionary.compress(document) : nil
     let format = frame == nil ? DocumentFormat.plain : .compressed
     return key.cipher.seal(
@@ -104,7 +104,7 @@ package struct SecretBox: Sendable {
       behind: [format.rawValue] + key.mark)
   }
 
-  /// - Returns: the document: at most as long as `sealed` or, if it was compressed, the kind's `compressionLimit`.
+  /// - Returns: the document. Its size is at most that of `sealed` or, if it was compressed, the kind's `compressionLimit`.
   package func open(_ sealed: [UInt8], as kind: DocumentKind) throws(Fault) -> [UInt8] {
     let start = 1 + Self.markSize
     guard sealed.count > start, let format = DocumentFormat(rawValue: sealed[0]) else { throw .unknownFormat }

@@ -36,7 +36,8 @@ extension Credential.Kind {
   }
 }
 
-/// A permanent credential of a session and its protection space. Sealed as a whole: a changed row cannot redirect a secret to another host.
+/// A permanent credential with its session and protection space. All are sealed together, so that a changed row cannot send a secret to
+/// another host.
 package struct StoredCredential: Sendable, Equatable {
   package let session: SessionID
   package let space: ProtectionSpace
@@ -48,13 +49,14 @@ package struct StoredCredential: Sendable, Equatable {
     self.credential = credential
   }
 
-  /// - Parameter session: whose row has it.
+  /// Returns the credential if it belongs to the session.
+  /// - Parameter session: the session of the row.
   package func checked(is session: SessionID) throws(RecordFault) -> StoredCredential {
     guard self.session == session else { throw RecordFault(pointer: "/session", "is not that of the row") }
     return self
   }
 
-  /// The key of a protection space within its session, for a ledger's table.
+  /// Returns the key of a protection space within its session, for a ledger's table.
   package static func key(_ space: ProtectionSpace) -> String { String(decoding: space.json, as: UTF8.self) }
 }
 

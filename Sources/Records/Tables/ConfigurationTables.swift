@@ -74,7 +74,7 @@ extension PinnedHost: Record {
     let host = PinnedHost(
       pattern: try coder.required("host", value?.pattern),
       keys: try coder.required("keys", value?.keys.map { RecordBytes(bytes: $0) }).map(\.bytes))
-    // Without keys it would pin nothing.
+    // An entry without keys would pin nothing.
     guard coder.isReading else { return host }
     guard !host.keys.isEmpty, host.keys.allSatisfy({ $0.count == 32 }) else {
       throw coder.fault("keys", "must be one or more SHA-256 digests")

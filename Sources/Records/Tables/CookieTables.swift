@@ -17,7 +17,7 @@ extension Cookie: Record {
   }
 }
 
-/// A cookie and the session that it is of: sealed as a whole.
+/// A cookie with its session, sealed together.
 package struct StoredCookie: Sendable, Equatable {
   package let session: SessionID
   package let cookie: Cookie
@@ -27,7 +27,8 @@ package struct StoredCookie: Sendable, Equatable {
     self.cookie = cookie
   }
 
-  /// - Parameter session: whose row has it.
+  /// Returns the cookie if it belongs to the session.
+  /// - Parameter session: the session of the row.
   package func checked(is session: SessionID) throws(RecordFault) -> StoredCookie {
     guard self.session == session else { throw RecordFault(pointer: "/session", "is not that of the row") }
     return self
@@ -43,7 +44,8 @@ extension StoredCookie: Record {
 }
 
 extension CookieKey {
-  /// The key of a cookie in its session (RFC 6265bis §5.7), for a ledger's table. None of its parts contains a control character.
+  /// The key of a cookie in its session (RFC 6265bis §5.7), for a ledger's table. No part contains a control character, so tabs separate
+  /// them.
   package var stored: String { "\(isHostOnly ? "" : ".")\(domain)\t\(path)\t\(name)" }
 }
 

@@ -1,11 +1,11 @@
 internal import HTTPFields
 package import TransferModel
 
-/// Where the bytes of a request's body are, or the key of the file that has them.
+/// The place of a request body's bytes, or of the key of its file.
 enum RequestBytes {
   case inDocument
-  /// Outside the request's object: in a column, or in `currentBody`. When reading, the content found there; unused when writing.
-  case beside([UInt8]?)
+  /// Outside the request's object: in a column, or in `currentBody`. When reading, the content found there. Unused when writing.
+  case separate([UInt8]?)
 }
 
 extension TransferRequest: Record {
@@ -36,7 +36,7 @@ extension TransferRequest: Record {
 }
 
 extension RequestContent {
-  /// The body itself, or the key of its file.
+  /// The bytes of the body, or the key of its file.
   package var ownBytes: [UInt8]? { data ?? spooled?.key }
 
   fileprivate static func members(
@@ -49,18 +49,18 @@ extension RequestContent {
     let own =
       switch bytes {
       case .inDocument: try coder.bytes("bytes", value?.ownBytes)
-      case .beside(let bytes): bytes
+      case .separate(let bytes): bytes
       }
     if isStream { return .stream }
     guard let size else { throw coder.fault("size", "is missing") }
     if let file { return .file(file, size: size) }
-    // When a session has ended, its tasks' bodies and keys are deleted: what is left is an empty one.
+    // At a session's end, its tasks' bodies and keys are deleted. The body is then read as empty.
     if let blob { return .spooled(SpooledBody(size: size, blob: blob, key: own ?? [])) }
     return .data(own ?? [])
   }
 }
 
-/// The switches among the members of a request or of a configuration.
+/// The network switches of a request or a configuration.
 extension NetworkAccess: MutableRecord {
   package mutating func members(_ coder: inout RecordCoder) throws(RecordFault) {
     try coder.field("allowsCellularAccess", &allowsCellularAccess, else: true)

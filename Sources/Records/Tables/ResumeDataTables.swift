@@ -1,7 +1,7 @@
 internal import Limits
 package import TransferModel
 
-/// The point of an upload has the member `upload`; that of a download has not.
+/// The resume point of an upload has the member `upload`; that of a download does not.
 extension ResumePoint: Record {
   package static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self {
     let (download, upload) = (value?.download, value?.upload)
@@ -27,7 +27,7 @@ extension ResumePoint: Record {
 package struct ResumeData: Sendable, Equatable {
   package var request: TransferRequest
   package var point: ResumePoint
-  /// Whose it is.
+  /// The tenant that may use the resume data.
   package var tenant: Tenant
 
   package init(request: TransferRequest, point: ResumePoint, tenant: Tenant) {
@@ -38,8 +38,8 @@ package struct ResumeData: Sendable, Equatable {
 }
 
 extension DocumentKind {
-  /// Resume data, which a client keeps and sends. The limit is about `batchBytes / batchLines`: a full batch of resume data decompresses to
-  /// about the size of the largest batch.
+  /// Resume data, which clients keep and send. The limit is about `batchBytes / batchLines`, so that a full batch of resume data
+  /// decompresses to about the size of the largest batch.
   package static let resumeData = DocumentKind(
     "resume data", compressionLimit: Limits.compressedResumeDataBytes.value, isShown: true)
 }

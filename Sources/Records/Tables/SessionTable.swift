@@ -8,7 +8,7 @@ extension TransferSession {
     }
   }
 
-  /// `id`, `createdAt`, `state`: from the row's own columns.
+  /// Reads a session from its document. `id`, `createdAt` and `state` come from the row's own columns.
   package init(
     document: [UInt8], id: SessionID, createdAt: Timestamp, state: SessionState
   ) throws(RecordFault) {

@@ -1,9 +1,9 @@
 package import TransferModel
 
-// The two documents of a task's row: its specification, and its state so far.
+// The two documents of a task's row: its specification, and its state.
 
 extension TransferTask {
-  /// Whether a client has specified the same.
+  /// Returns whether another task has the same specification.
   package func isSpecified(like other: TransferTask) -> Bool {
     specificationDocument == other.specificationDocument
   }
@@ -35,11 +35,12 @@ extension TransferTask {
     try coder.field("retryCount", retryCount > 0 ? retryCount : nil) { retryCount = $0 }
     try coder.field("retryWait", retryWait) { retryWait = $0 }
     try coder.field("hasWaitedForConnectivity", &hasWaitedForConnectivity, else: false)
-    try coder.field("hasToldOffset", &hasToldOffset, else: false)
-    try coder.field("wasHandedOver", beginning == .submitted ? true : nil) { _ in beginning = .submitted }
-    try coder.field("startedAt", startedAt) { beginning = .started($0) }
+    try coder.field("hasToldOffset", &didReportResumeOffset, else: false)
+    try coder.field("wasHandedOver", firstAttempt == .submitted ? true : nil) { _ in firstAttempt = .submitted
+    }
+    try coder.field("startedAt", startedAt) { firstAttempt = .started($0) }
     try coder.field("completedAt", &completedAt)
-    try coder.field("goesOn", place.goesOn ? true : nil) { place = .idle(goesOn: $0) }
+    try coder.field("goesOn", executionState.goesOn ? true : nil) { executionState = .idle(goesOn: $0) }
     if coder.isReading, state == .running { activity = usualPhase }
     try coder.field("phase", phase == usualPhase ? nil : phase) { activity = $0 }
     try coder.field("partial", partial) { partial = $0 }
@@ -48,22 +49,25 @@ extension TransferTask {
     try coder.field("body", body) { body = $0 }
   }
 
-  /// Written only if it differs from the original request. A delegate's replacement may have another body: `currentBody`.
+  /// Writes or reads the current request, which is stored only if it differs from the original request. If the delegate has replaced the
+  /// body, it is stored as `currentBody`.
   private mutating func currentRequestMembers(_ coder: inout RecordCoder) throws(RecordFault) {
     let current = coder.isReading || isAtOriginalRequest ? nil : currentRequest
     let first = originalRequest.body?.ownBytes
     let own = try coder.bytes(
       "currentBody", current?.body?.ownBytes.flatMap { $0 == first ? nil : $0 })
     let found = try coder.object("currentRequest", current) { coder, request throws(RecordFault) in
-      try TransferRequest.members(&coder, request, bytes: .beside(own ?? first))
+      try TransferRequest.members(&coder, request, bytes: .separate(own ?? first))
     }
     if coder.isReading, let found { currentRequest = found }
   }
 }
 
 extension TaskSpecification {
+  /// Reads a specification.
   /// - Parameters:
-  ///   - kind: has a column of its own, as has `body`: the bytes of the request's body, or the key of the file that has them.
+  ///   - kind: the kind, from a separate column.
+  ///   - body: the bytes of the request's body, or the key of its file, from a separate column.
   package init(document: [UInt8], kind: TaskKind, body: [UInt8]?) throws(RecordFault) {
     self = try Document.read(document) { coder throws(RecordFault) in
       try Self.members(&coder, nil, kind: kind, body: body)
@@ -74,7 +78,7 @@ extension TaskSpecification {
     _ coder: inout RecordCoder, _ value: Self?, kind: TaskKind, body: [UInt8]?
   ) throws(RecordFault) -> Self {
     let request = try coder.object("request", value?.request) { coder, request throws(RecordFault) in
-      try TransferRequest.members(&coder, request, bytes: .beside(body))
+      try TransferRequest.members(&coder, request, bytes: .separate(body))
     }
     guard let request else { throw coder.fault("request", "is missing") }
     var specification = value ?? TaskSpecification(kind: kind, request: request)

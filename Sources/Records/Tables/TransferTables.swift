@@ -43,7 +43,7 @@ extension TransferOutcome.Body {
   fileprivate var bytes: [UInt8]? { if case .memory(let bytes) = self { bytes } else { nil } }
 }
 
-/// Only the process that has a body can use it: a stored copy refers to none.
+/// Stored as null: only the process that has the body can use the reference.
 extension BodyReference: RecordValue {
   package func write(to coder: inout RecordCoder) { coder.writer.null() }
   package static func read(_ json: JSONValue) throws(RecordFault) -> BodyReference { BodyReference(nil) }
@@ -76,8 +76,8 @@ extension TransferFact: RecordCases {
     RecordCase("resumed", Self.resumed) {
       if case .resumed(let a, let b, let c, let d) = $0 { (a, b, c, d) } else { nil }
     },
-    RecordCase("keeps", Self.keeps) {
-      if case .keeps(let task, let point) = $0 { (task, point) } else { nil }
+    RecordCase("keeps", Self.keptPartial) {
+      if case .keptPartial(let task, let point) = $0 { (task, point) } else { nil }
     },
     RecordCase("authenticated", Self.authenticated) {
       if case .authenticated(let a, let b, let c) = $0 { (a, b, c) } else { nil }
@@ -88,14 +88,14 @@ extension TransferFact: RecordCases {
     RecordCase("ended", Self.ended) {
       if case .ended(let task, let outcome) = $0 { (task, outcome) } else { nil }
     },
-    RecordCase("retries", Self.retries) {
-      if case .retries(let a, let b, let c, let d) = $0 { (a, b, c, d) } else { nil }
+    RecordCase("retries", Self.willRetry) {
+      if case .willRetry(let a, let b, let c, let d) = $0 { (a, b, c, d) } else { nil }
     },
     RecordCase("beganDelayed", Self.beganDelayed) {
       if case .beganDelayed(let task, let time) = $0 { (task, time) } else { nil }
     },
-    RecordCase("wasTakenOver", Self.wasTakenOver) {
-      if case .wasTakenOver(let task, let time) = $0 { (task, time) } else { nil }
+    RecordCase("wasTakenOver", Self.attemptReplaced) {
+      if case .attemptReplaced(let task, let time) = $0 { (task, time) } else { nil }
     },
   ]
 }

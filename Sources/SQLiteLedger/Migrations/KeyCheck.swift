@@ -1,23 +1,23 @@
 internal import GRDB
 internal import Records
 
-/// A row that says whether the keys at hand are those that the database was written with: a known text, sealed.
+/// A row with a known sealed text. It shows whether the database was written with the given keys.
 enum KeyCheck {
   private static let text = "ferry"
 
-  /// Seals the text with the first of the keys.
+  /// Seals the text with the first key of the box.
   static func write(_ database: Database, _ box: SecretBox) throws {
     try database.execute(
       sql: "INSERT OR REPLACE INTO \(StoredTable.keyCheck) (only, sealed) VALUES (1, ?)",
       arguments: [box.seal(text)])
   }
 
-  /// The box with the names of the key that the database was written with.
+  /// Returns the box with the naming key that the database was written with.
   static func naming(_ database: Database, _ box: SecretBox) throws -> SecretBox {
-    try String.fetchOne(database, sql: Query.keyCheck.text).map { box.naming(asIn: $0) } ?? box
+    try String.fetchOne(database, sql: Query.keyCheck.text).map { box.withBlindIndexKey(asIn: $0) } ?? box
   }
 
-  /// Throws where the database was written with other keys.
+  /// Throws if the database was written with other keys.
   static func verify(_ database: Database, _ box: SecretBox) throws {
     guard try database.tableExists(StoredTable.keyCheck.rawValue),
       let sealed = try String.fetchOne(database, sql: Query.keyCheck.text)

@@ -4,13 +4,13 @@ internal import Ledger
 internal import Records
 internal import TransferModel
 
-/// The database's shape. Migrations are only ever appended: what ran once on a user's disk stays as it was. `Schema` says which of them older
-/// versions can live with.
+/// The database's schema. Migrations are only ever appended, because they have run on users' disks. `Schema` says which migrations older
+/// versions tolerate.
 enum Migrations {
-  /// The number of the first migration. Databases of the versions before 0.1.0 have lower numbers, and cannot be read.
+  /// The number of the first migration. Databases from before 0.1.0 have lower numbers and cannot be read.
   static let first = 100
 
-  /// - Parameter box: seals the text that checks the keys.
+  /// - Parameter box: seals the text of `KeyCheck`.
   static func migrator(_ box: SecretBox) -> DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("\(first) schema of 0.1.0") { database in
@@ -24,8 +24,8 @@ enum Migrations {
     return migrator
   }
 
-  // Columns with data of clients or origins are sealed (`SealedDocument`, `SealedText`). A `key` or a `space` is a keyed hash of what it names
-  // (`RowNames`). AUTOINCREMENT: a number that was taken must not come again.
+  // Columns with data of clients or origins are sealed (`SealedDocument`, `SealedText`). `key` and `space` hold keyed hashes
+  // (`BlindIndex`). AUTOINCREMENT keeps SQLite from reusing the number of a deleted row.
   private static let schema = """
     CREATE TABLE session (
       id BLOB PRIMARY KEY NOT NULL,

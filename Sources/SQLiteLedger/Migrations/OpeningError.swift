@@ -1,19 +1,19 @@
-/// Why a database is not opened. Nothing was written.
+/// The reason why a database is not opened. Nothing was written.
 package enum OpeningError: Error, Sendable, Equatable {
-  /// There is no such file, or one without content, and none may be made.
+  /// The file is missing or empty, and may not be created.
   case missing
-  /// A newer version has written it: these migrations are not known here.
+  /// A newer version has written the database. The migrations are unknown here.
   case newer([String])
-  /// A version before the first release has written it.
+  /// A version before the first release has written the database.
   case beforeFirst
-  /// Processes of an older version have it open, which could not go on beside this one.
+  /// Processes of an older version have the database open, and could not use it together with this version.
   case older
-  /// What is sealed in it cannot be opened with the keys that are given.
+  /// The given keys do not open the sealed contents.
   case otherKey
-  /// It may be read and not written.
+  /// The database is read-only.
   case readOnly
-  /// Another process is in the middle of a write, and does not come to its end.
-  case kept
-  /// Anything else, in SQLite's words.
+  /// Another process holds the write lock and does not release it.
+  case lockedByOther
+  /// Another error, with SQLite's message.
   case failed(String)
 }

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import GRDB
 internal import TransferModel
 
-/// Whose the sessions are, in a column beside their documents.
+/// The tenants of the sessions, from a plain column.
 enum SessionTenants {
   static func all(_ database: Database) throws -> [SessionID: Tenant] {
     var tenants: [SessionID: Tenant] = [:]
@@ -14,7 +14,7 @@ enum SessionTenants {
     return tenants
   }
 
-  /// nil where there is no such session.
+  /// Returns the session's tenant; `nil` if there is no such session.
   static func tenant(of session: SessionID, _ database: Database) throws -> Tenant? {
     let row = try Row.fetchOne(database.prepared(.tenant), arguments: [Data(session.bytes)])
     return row.map { Tenant(name: String(decoding: $0.bytes(.tenant), as: UTF8.self)) }

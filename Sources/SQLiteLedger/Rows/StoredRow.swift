@@ -5,7 +5,7 @@ internal import Records
 internal import TransferModel
 
 extension StoredTable {
-  /// What names a row in a message or a log: the columns that name it in its table.
+  /// Returns the name of a row in a message or a log: the values of its key columns.
   func name(of row: Row) -> String { key.map { name($0, of: row) }.joined(separator: " ") }
 
   private func name(_ column: StoredColumn, of row: Row) -> String {
@@ -17,7 +17,7 @@ extension StoredTable {
     case (.file, .id): Self.name(FileID.self, row.optionalBytes(column))
     case (_, .first), (_, .number), (_, .only):
       (row[column.rawValue] as DatabaseValue?).map { "\($0)" } ?? "?"
-    // A keyed hash: what it names could be somebody's secret.
+    // A keyed hash. The text that it stands for could be secret.
     case (_, .key), (_, .space): Hexadecimal.text(row.bytes(column))
     default: Self.text(row, column)
     }
@@ -33,16 +33,16 @@ extension StoredTable {
   }
 }
 
-/// One row, read column by column. A value of another type, a document that is not as it was written: each is a fault that names
-/// the row and the place, and none becomes something else.
+/// One row, read column by column. A value of another type, or a document in another form, throws a fault that names the row and the
+/// place. No fault is replaced by a default.
 struct StoredRow {
   let row: Row
   let kind: RecordKind
   let box: SecretBox
-  /// What it has, in order; nil: its columns are looked up by their names.
+  /// The row's columns in order; `nil` if they are looked up by name.
   var columns: [StoredColumn?]?
 
-  /// - Parameter pointer: to what is wrong in the column's document.
+  /// - Parameter pointer: the JSON pointer to the fault in the column's document.
   func fault(_ column: StoredColumn, _ reason: String, at pointer: String = "") -> UnreadableRow {
     UnreadableRow(
       kind: kind, id: StoredTable(kind).name(of: row), place: column.rawValue + pointer, reason: reason,
@@ -99,7 +99,7 @@ struct StoredRow {
     _ column: StoredColumn, of type: ID<Kind>.Type = ID<Kind>.self
   ) throws(UnreadableRow) -> ID<Kind>? {
     guard let bytes = try blobIfAny(column) else { return nil }
-    guard let id = ID<Kind>(bytes: bytes) else { throw fault(column, "is no id") }
+    guard let id = ID<Kind>(bytes: bytes) else { throw fault(column, "is not an id") }
     return id
   }
   func id<Kind>(_ column: StoredColumn, of type: ID<Kind>.Type = ID<Kind>.self) throws(UnreadableRow) -> ID<
@@ -120,7 +120,7 @@ struct StoredRow {
   }
   func tenant() throws(UnreadableRow) -> Tenant { Tenant(name: try string(.tenant)) }
 
-  /// Whose the row is, as far as it says so.
+  /// The row's owner; `nil` if the row does not name one.
   private var owner: UnreadableRow.Owner? {
     if let name = row.optionalBytes(.tenant) {
       return .tenant(Tenant(name: String(decoding: name, as: UTF8.self)))
@@ -130,7 +130,7 @@ struct StoredRow {
 
   // MARK: Sealed columns
 
-  /// A secret that is sealed by itself, as text.
+  /// Returns a secret that is sealed alone, as text.
   func secretIfAny(_ secret: SealedText) throws(UnreadableRow) -> String? {
     let column = secret.place.column
     guard let text = try stringIfAny(column) else { return nil }
@@ -144,7 +144,7 @@ struct StoredRow {
     return text
   }
 
-  /// The content of a sealed column.
+  /// Returns the content of a sealed column.
   func contentIfAny(_ sealed: SealedDocument) throws(UnreadableRow) -> [UInt8]? {
     switch try storage(sealed.column) {
     case .null: return nil
@@ -160,7 +160,7 @@ struct StoredRow {
     return bytes
   }
 
-  /// A text that is sealed as it is.
+  /// Returns a sealed text.
   func textIfAny(_ sealed: SealedDocument) throws(UnreadableRow) -> String? {
     guard let bytes = try contentIfAny(sealed) else { return nil }
     return String(decoding: bytes, as: UTF8.self)
@@ -170,7 +170,6 @@ struct StoredRow {
     return text
   }
 
-  /// Reads a document to its end.
   func document<T>(
     _ sealed: SealedDocument, _ read: ([UInt8]) throws(RecordFault) -> T
   ) throws(UnreadableRow) -> T {
@@ -185,7 +184,7 @@ struct StoredRow {
     return try document(bytes, in: sealed.column, read)
   }
 
-  /// Reads a document that was sealed as a secret.
+  /// Reads a document that is sealed as a secret.
   func document<T>(
     _ secret: SealedText, _ read: ([UInt8]) throws(RecordFault) -> T
   ) throws(UnreadableRow) -> T {
@@ -207,10 +206,10 @@ extension Row {
   func bytes(_ column: StoredColumn) -> [UInt8] { bytes(column.rawValue) }
   func optionalBytes(_ column: StoredColumn) -> [UInt8]? { optionalBytes(column.rawValue) }
 
-  /// A text or blob column's bytes; empty where it is NULL.
+  /// Returns the bytes of a text or blob column; empty for NULL.
   func bytes(_ column: String) -> [UInt8] { optionalBytes(column) ?? [] }
 
-  /// A text or blob column's bytes; nil where it is NULL.
+  /// Returns the bytes of a text or blob column; `nil` for NULL.
   func optionalBytes(_ column: String) -> [UInt8]? {
     (try? withUnsafeData(named: column) { data in data.map { Array($0) } }) ?? nil
   }

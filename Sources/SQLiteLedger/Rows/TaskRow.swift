@@ -17,7 +17,7 @@ extension TransferTask {
       specification: specification)
     lifecycle = TaskLifecycle(
       state: try row.choice(.state), suspendCount: Int(try row.integer(.suspendCount)))
-    // The document is not written for that: nothing can come between.
+    // Pruning sets a column of its own and does not rewrite the document.
     let isPruned = try row.integer(.isPruned) != 0
     let first = self
     if let restored = try row.documentIfAny(
@@ -33,8 +33,8 @@ extension TransferTask {
     if isPruned { forgetBody() }
   }
 
-  /// Sees to it that a row's columns and the seals and versions of its documents are good, at a tenth of what it costs to read
-  /// them: what has a good seal was written by this program, or one like it.
+  /// Checks that a row's columns, and the seals and versions of its documents, are intact. This costs a tenth of reading the documents. A
+  /// document with a valid seal was written by this program or by another version of it.
   static func checkIntact(_ row: StoredRow) throws(UnreadableRow) {
     let (_, _): (TaskKind, TaskState) = (try row.choice(.kind), try row.choice(.state))
     for column in [StoredColumn.identifier, .suspendCount, .created, .isPruned] {
@@ -50,14 +50,14 @@ extension TransferTask {
   }
 }
 
-/// A task as far as it has come, with its body if that is in the row.
+/// A task in its current state, with its body if the row stores that.
 struct UpdatedTask {
   let task: TransferTask
   let smallBody: [UInt8]?
 }
 
-extension RowForm<TransferTask> {
-  static let createdTask = RowForm(
+extension RowMapping<TransferTask> {
+  static let createdTask = RowMapping(
     .task,
     [
       Column(.id) { task, _ in .id(task.id) },
@@ -73,7 +73,7 @@ extension RowForm<TransferTask> {
       },
     ])
 
-  static let respecifiedTask = RowForm(
+  static let respecifiedTask = RowMapping(
     .task,
     [
       Column(.specification) { task, box in box.sealed(task.specificationDocument, .specification) },
@@ -81,8 +81,8 @@ extension RowForm<TransferTask> {
     ])
 }
 
-extension RowForm<UpdatedTask> {
-  static let updatedTask = RowForm(
+extension RowMapping<UpdatedTask> {
+  static let updatedTask = RowMapping(
     .task,
     [
       Column(.state) { row, _ in .string(row.task.state.rawValue) },

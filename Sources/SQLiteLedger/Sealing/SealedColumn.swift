@@ -1,21 +1,22 @@
 internal import FoundationEssentials
 internal import GRDB
 
-/// A column whose content is sealed, on a database that nobody else writes to meanwhile.
+/// A column with sealed content. No other process may write to the database meanwhile.
 struct SealedColumn {
-  /// Rows that are in memory at a time: a row may be as large as the largest body of a request.
+  /// The number of rows that are in memory at once. A row may be as large as the largest request body.
   private static let rowsAtOnce = 200
 
-  private let place: ColumnPlace
+  private let place: ColumnReference
   private let database: Database
 
-  init(_ place: ColumnPlace, in database: Database) {
+  init(_ place: ColumnReference, in database: Database) {
     self.place = place
     self.database = database
   }
 
-  /// - Parameter change: returns what is to stand there instead, or nil.
-  /// - Returns: how many were changed.
+  /// Replaces the values of the column.
+  /// - Parameter change: returns the new value; `nil` to keep the old one.
+  /// - Returns: the number of replaced values.
   func rewrite(_ change: (DatabaseValue) throws -> DatabaseValue?) throws -> Int {
     let (table, column, key) = (place.table, place.column.rawValue, place.table.key)
     let names = key.map(\.rawValue).joined(separator: ", ")

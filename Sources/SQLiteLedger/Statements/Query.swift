@@ -1,7 +1,7 @@
 internal import GRDB
 internal import Synchronization
 
-/// Every statement that reads, by its name. Each connection prepares one when it is first asked for, and keeps it.
+/// Every statement that reads, by name. Each connection prepares a statement at its first use and caches it.
 enum Query: Int, CaseIterable, Sendable {
   case sessions, session, tenants, tenant
   case task, tasksOfSession, unfinishedTasks, hasTasks
@@ -133,7 +133,7 @@ enum Query: Int, CaseIterable, Sendable {
     }
   }
 
-  /// What its rows have, in order; nil for what is no column of a table.
+  /// Returns the columns of the statement's rows, in order; `nil` for an expression.
   func columns(of statement: GRDB.Statement) -> [StoredColumn?] {
     Self.columns.withLock { known in
       if let columns = known[rawValue] { return columns }
@@ -142,18 +142,18 @@ enum Query: Int, CaseIterable, Sendable {
       return columns
     }
   }
-  /// By query: GRDB looks a column up by its name in lower case, which costs more than most values do.
+  /// The columns by query. GRDB looks up a column by its lower-case name, which costs more than reading most values.
   private static let columns = Mutex([[StoredColumn?]?](repeating: nil, count: allCases.count))
 
-  // MARK: What several of them say
+  // MARK: Shared clauses
 
-  /// All of a row that makes the task.
+  /// The columns from which a task is read.
   private static let taskColumns = """
     id, session, identifier, kind, state, suspend_count, created, specification, request_body, outcome, is_pruned
     """
   static let tasks = "SELECT \(taskColumns) FROM task"
 
-  /// A session's tasks have two indices: of those that have ended, and of the others.
+  /// A condition that uses both indices of a session's tasks: one for ended tasks, one for the others.
   static let isOfSession = "(session = ?1 AND state = 'completed' OR session = ?1 AND state <> 'completed')"
 
   private static let journal = "SELECT first, last, tenant, session, task, time, stream FROM journal"
@@ -167,26 +167,27 @@ enum Query: Int, CaseIterable, Sendable {
     """
   }
 
-  /// It is of a session of the process of that epoch; without an epoch, of any.
+  /// Returns the condition that the row's session belongs to the process with this epoch. It is true for every row if the epoch is NULL.
   private static func isOwn(_ epoch: String) -> String {
     "(\(epoch) IS NULL OR substr(session, 16, 1) IN (SELECT byte FROM shard WHERE shard.epoch = \(epoch)))"
   }
 
-  /// No message of the task is yet to be delivered.
+  /// Returns the condition that no delivery for the task is pending.
   private static func isNotHeld(_ task: String) -> String {
     "NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.task = \(task) AND delivery.state = 'pending')"
   }
 
-  /// The client of a task's session was told that there is something for it, or is yet to be told nothing.
+  /// The condition that no `session.handleEvents` delivery, which wakes the client, is pending for the task's session.
   private static let isNobodyWoken = """
     NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.task IS NULL AND delivery.state = 'pending'
       AND delivery.session = task.session AND delivery.type = 'session.handleEvents')
     """
 
-  /// Whose fragments they are: the column, and the index by it. SQLite's own choice would scan the journal at times.
+  /// The owner of journal fragments: a column that has an index. SQLite's own choice of an index would at times scan the whole journal.
   private enum Scope: String { case tenant, session, task }
 
-  /// The sessions that have rows in a table, each found by the index: a session may have thousands of rows.
+  /// Returns the query for the sessions that have rows in a table. It finds each session by the index, because a session may have thousands
+  /// of rows.
   private static func sessions(with table: String) -> String {
     """
     SELECT session FROM (
@@ -217,6 +218,6 @@ enum Query: Int, CaseIterable, Sendable {
 }
 
 extension Database {
-  /// The statement, prepared on this connection. Whoever steps through its rows is done with them before it is asked for again.
+  /// Returns the statement, prepared on this connection. A caller must finish stepping through the rows before the next call for the query.
   func prepared(_ query: Query) throws -> GRDB.Statement { try cachedStatement(sql: query.text) }
 }

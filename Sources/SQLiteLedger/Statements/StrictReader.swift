@@ -3,13 +3,14 @@ internal import Ledger
 internal import Records
 internal import TransferModel
 
-/// Reads records of a kind strictly. One that cannot be read harms no other: it is told of, and left out of what was asked for.
+/// A strict reader of one kind of record. An unreadable record is reported and omitted from lists, and does not affect other records.
 struct StrictReader: Sendable {
   let kind: RecordKind
   let box: SecretBox
   let unreadable: UnreadableRows
 
-  /// The row that was asked for by name; where it cannot be read, whoever asked has to know.
+  /// Returns the row that the arguments name.
+  /// - Throws: the row's error if the row cannot be read.
   func one<Value>(
     _ database: Database, _ query: Query, _ arguments: StatementArguments,
     _ read: (StoredRow) throws(UnreadableRow) -> Value
@@ -23,7 +24,7 @@ struct StrictReader: Sendable {
     }
   }
 
-  /// The first `limit` rows that can be read.
+  /// Returns the first `limit` readable rows.
   func all<Value>(
     _ database: Database, _ query: Query, _ arguments: StatementArguments = [], limit: Int = .max,
     _ read: (StoredRow) throws(UnreadableRow) -> Value

@@ -1,7 +1,7 @@
 internal import Ledger
 internal import TransferModel
 
-/// Every statement that writes, by the rows that it is about and by its name. A connection prepares all of them once.
+/// Every statement that writes, by table and name. A connection prepares all of them once.
 struct WriteStatements {
   typealias Prepare = (String) throws -> WriteStatement
 
@@ -11,9 +11,9 @@ struct WriteStatements {
   let journal: OfJournal
   let deliveries: OfDeliveries
   let decisions: OfDecisions
-  let belongings: OfBelongings
+  let belongings: OfSessionData
   let replies: OfReplies
-  let processes: OfProcesses
+  let processes: OfProcessQueues
   private let all: [WriteStatement]
 
   init(_ connection: OpaquePointer) throws { try self.init { try WriteStatement(connection, $0) } }
@@ -33,22 +33,22 @@ struct WriteStatements {
     journal = try OfJournal(prepare)
     deliveries = try OfDeliveries(prepare)
     decisions = try OfDecisions(prepare)
-    belongings = try OfBelongings(prepare)
+    belongings = try OfSessionData(prepare)
     replies = try OfReplies(prepare)
-    processes = try OfProcesses(prepare)
+    processes = try OfProcessQueues(prepare)
     self.all = all
   }
 
   func finalize() { for statement in all { statement.finalize() } }
 
-  /// Some rows of each table that grows with a session's tasks; in an order in which no row refers to one that is gone.
+  /// The statements that delete some rows of each table that grows with a session's tasks. Referring rows precede the rows they refer to.
   var thinning: [WriteStatement] {
     [
       journal.thin, decisions.thin, deliveries.thin, processes.thinCommands, processes.thinWork, tasks.thin,
     ]
   }
 
-  /// All that a session has, and the session.
+  /// The statements that delete all rows of a session.
   var deletion: [WriteStatement] {
     [
       journal.deleteOfSession, decisions.deleteOfSession, belongings.deleteCredentials,
@@ -59,33 +59,33 @@ struct WriteStatements {
 }
 
 extension StoredTable {
-  /// A row with a value for each of these, in this order.
-  /// - Parameter rest: what becomes of one that is there.
+  /// Returns the statement that inserts a row with a value for each column, in this order.
+  /// - Parameter rest: the SQL clause for a row that exists already.
   func insert(_ columns: [StoredColumn], orReplace: Bool = false, else rest: String = "") -> String {
     let names = columns.map(\.rawValue).joined(separator: ", ")
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
     return "INSERT \(orReplace ? "OR REPLACE " : "")INTO \(self) (\(names)) VALUES (\(marks))\(rest)"
   }
 
-  /// The rows whose columns have these values.
+  /// Returns the statement that deletes the rows whose columns have given values.
   fileprivate func delete(by columns: StoredColumn..., and condition: String? = nil) -> String {
     let conditions = columns.map { "\($0.rawValue) = ?" } + [condition].compactMap { $0 }
     return "DELETE FROM \(self) WHERE \(conditions.joined(separator: " AND "))"
   }
 
-  /// Some of a session's rows.
+  /// Returns the statement that deletes some of a session's rows.
   fileprivate func thin(_ isOfSession: String = "session = ?", and condition: String? = nil) -> String {
     let name = key[0].rawValue
     let rest = condition.map { " AND \($0)" } ?? ""
     return """
       DELETE FROM \(self) WHERE \(name) IN
-        (SELECT \(name) FROM \(self) WHERE \(isOfSession)\(rest) LIMIT \(StoreChange.thinningSlice))
+        (SELECT \(name) FROM \(self) WHERE \(isOfSession)\(rest) LIMIT \(LedgerChange.thinningSlice))
       """
   }
 }
 
 private let isSettled = "state <> 'pending'"
-/// Of a shard: its owner takes no part.
+/// The condition that the owner of a shard does not take part.
 private let isNobodys = "shard.epoch NOT IN (SELECT process.epoch FROM process)"
 
 extension WriteStatements {
@@ -94,7 +94,7 @@ extension WriteStatements {
 
     fileprivate init(_ prepare: Prepare) throws {
       keep = try prepare(
-        RowForm.session.insertion(
+        RowMapping.session.insertion(
           else: " ON CONFLICT (id) DO UPDATE SET state = excluded.state, document = excluded.document"))
       setLastIdentifier = try prepare(
         "UPDATE session SET last_identifier = max(last_identifier, ?) WHERE id = ?")
@@ -107,14 +107,14 @@ extension WriteStatements {
 
     fileprivate init(_ prepare: Prepare) throws {
       insert = try prepare(
-        RowForm.createdTask.insertion())
-      update = try prepare(RowForm.updatedTask.update())
-      respecify = try prepare(RowForm.respecifiedTask.update())
+        RowMapping.createdTask.insertion())
+      update = try prepare(RowMapping.updatedTask.update())
+      respecify = try prepare(RowMapping.respecifiedTask.update())
       wipe = try prepare(
         "UPDATE task SET small_body = NULL, has_body_file = 0, request_body = NULL WHERE \(Query.isOfSession)"
       )
       prune = try prepare(StoredTable.task.delete(by: .id, and: "state = 'completed'"))
-      // The document is neither read nor written, so nothing can come between.
+      // Pruning sets a column of its own and does not rewrite the document.
       forgetBody = try prepare(
         """
         UPDATE task SET small_body = NULL, has_body_file = 0, kept_until = NULL, kept_bytes = NULL, is_pruned = 1
@@ -130,16 +130,16 @@ extension WriteStatements {
 
     fileprivate init(_ prepare: Prepare) throws {
       insert = try prepare(
-        RowForm.fragment.insertion())
+        RowMapping.fragment.insertion())
       reserve = try prepare(StoredTable.sequenceReservation.insert([.only, .last], orReplace: true))
-      // Numbers that were given out are not given out again, though nothing tells of them any more.
+      // Numbers of deleted events are not assigned again.
       reserveWritten = try prepare(
         """
         INSERT OR REPLACE INTO sequence_reservation (only, last)
         SELECT 1, max(coalesce((\(Query.reservation.text)), 0), coalesce((\(Query.lastSequence.text)), 0))
         """)
       prune = try prepare("DELETE FROM journal WHERE first <= ?")
-      // By the rows that go: the index of the tenants would be read from end to end.
+      // NOT INDEXED: the scan covers only the rows to be pruned. The index of the tenants would be read from end to end.
       markTenants = try prepare(
         """
         INSERT INTO journal_pruning_by_tenant (tenant, through)
@@ -163,8 +163,8 @@ extension WriteStatements {
 
     fileprivate init(_ prepare: Prepare) throws {
       insert = try prepare(
-        RowForm.newDelivery.insertion())
-      update = try prepare(RowForm.updatedDelivery.update())
+        RowMapping.newDelivery.insertion())
+      update = try prepare(RowMapping.updatedDelivery.update())
       prune = try prepare(StoredTable.delivery.delete(by: .id, and: isSettled))
       thin = try prepare(StoredTable.delivery.thin(and: isSettled))
       deleteOfSession = try prepare(StoredTable.delivery.delete(by: .session, and: isSettled))
@@ -176,8 +176,8 @@ extension WriteStatements {
 
     fileprivate init(_ prepare: Prepare) throws {
       insert = try prepare(
-        RowForm.newDecision.insertion())
-      update = try prepare(RowForm.settledDecision.update())
+        RowMapping.newDecision.insertion())
+      update = try prepare(RowMapping.settledDecision.update())
       withdraw = try prepare(
         """
         UPDATE decision SET state = 'withdrawn' WHERE state = 'pending'
@@ -190,27 +190,27 @@ extension WriteStatements {
     }
   }
 
-  /// What sessions and tenants have besides tasks.
-  struct OfBelongings {
+  /// The statements for the session data besides tasks, and for the files and configurations of tenants.
+  struct OfSessionData {
     let insertFile, deleteFile, keepCredential, deleteCredential, deleteCredentials: WriteStatement
     let keepCookie, deleteCookie, deleteCookies, keepConfiguration, deleteConfiguration: WriteStatement
 
     fileprivate init(_ prepare: Prepare) throws {
       insertFile = try prepare(
-        RowForm.file.insertion())
+        RowMapping.file.insertion())
       deleteFile = try prepare(StoredTable.file.delete(by: .id))
       keepCredential = try prepare(
-        RowForm.credential.insertion(orReplace: true))
+        RowMapping.credential.insertion(orReplace: true))
       deleteCredential = try prepare(StoredTable.credential.delete(by: .session, .space))
       deleteCredentials = try prepare(StoredTable.credential.delete(by: .session))
-      // In its place, as the jar has it: that is the order in which cookies are sent.
+      // An updated cookie keeps its row, and with it the order in which cookies are sent.
       keepCookie = try prepare(
-        RowForm.cookie.insertion(
+        RowMapping.cookie.insertion(
           else: " ON CONFLICT (session, key) DO UPDATE SET sealed = excluded.sealed"))
       deleteCookie = try prepare(StoredTable.cookie.delete(by: .session, .key))
       deleteCookies = try prepare(StoredTable.cookie.delete(by: .session))
       keepConfiguration = try prepare(
-        RowForm.configuration.insertion(
+        RowMapping.configuration.insertion(
           else: """
              ON CONFLICT (tenant, key)
             DO UPDATE SET document = excluded.document, updated = excluded.updated
@@ -224,15 +224,15 @@ extension WriteStatements {
 
     fileprivate init(_ prepare: Prepare) throws {
       keep = try prepare(
-        RowForm.reply.insertion(orReplace: true))
+        RowMapping.reply.insertion(orReplace: true))
       expire = try prepare("DELETE FROM idempotency WHERE created < ?")
       wipe = try prepare(StoredTable.idempotency.delete(by: .session))
       prune = try prepare(StoredTable.idempotency.delete(by: .tenant, .key, .created))
     }
   }
 
-  /// What the two processes have for each other.
-  struct OfProcesses {
+  /// The statements for the queues between service and worker, and for ownership.
+  struct OfProcessQueues {
     let insertCommand, deleteCommands, thinCommands, deleteCommandsOfSession: WriteStatement
     let keepWork, deleteWork, thinWork, deleteWorkOfSession: WriteStatement
     let insertNews, deleteNews: WriteStatement

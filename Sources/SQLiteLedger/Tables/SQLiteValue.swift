@@ -1,6 +1,6 @@
 internal import TransferModel
 
-/// A value for a parameter of a statement (sqlite3_bind).
+/// A value of a statement's parameter (`sqlite3_bind`).
 enum SQLiteValue {
   case null
   case integer(Int64)
@@ -15,6 +15,6 @@ extension SQLiteValue {
   static func time(_ time: Timestamp) -> Self { .integer(time.microseconds) }
   static func id<Kind>(_ id: ID<Kind>) -> Self { .id(high: id.high, low: id.low) }
 
-  /// NULL where there is no value.
+  /// Returns the value, or NULL for `nil`.
   static func ifAny<T>(_ value: T?, _ make: (T) -> Self) -> Self { value.map(make) ?? .null }
 }

@@ -1,31 +1,31 @@
 internal import Records
 
-/// The columns that hold sealed documents: data of clients and origins. Each value is sealed as a whole, under the name of its column.
+/// The columns with sealed documents, which hold data of clients and origins. Each value is sealed whole, under its column's name.
 enum SealedDocument: Int, CaseIterable, Sendable {
   case session, configuration, specification, requestBody, outcome, metrics, stream, payload, arguments
   case answer, reply
   case smallBody, deliveryURL, deliveryError, fileType, replyKey, replyLocation, configurationName
 
-  var place: ColumnPlace {
+  var place: ColumnReference {
     switch self {
-    case .session: ColumnPlace(.session, .document)
-    case .configuration: ColumnPlace(.configuration, .document)
-    case .specification: ColumnPlace(.task, .specification)
-    case .requestBody: ColumnPlace(.task, .requestBody)
-    case .outcome: ColumnPlace(.task, .outcome)
-    case .metrics: ColumnPlace(.task, .metrics)
-    case .stream: ColumnPlace(.journal, .stream)
-    case .payload: ColumnPlace(.delivery, .payload)
-    case .arguments: ColumnPlace(.decision, .arguments)
-    case .answer: ColumnPlace(.decision, .answer)
-    case .reply: ColumnPlace(.idempotency, .body)
-    case .smallBody: ColumnPlace(.task, .smallBody)
-    case .deliveryURL: ColumnPlace(.delivery, .url)
-    case .deliveryError: ColumnPlace(.delivery, .lastError)
-    case .fileType: ColumnPlace(.file, .contentType)
-    case .replyKey: ColumnPlace(.idempotency, .name)
-    case .replyLocation: ColumnPlace(.idempotency, .location)
-    case .configurationName: ColumnPlace(.configuration, .name)
+    case .session: ColumnReference(.session, .document)
+    case .configuration: ColumnReference(.configuration, .document)
+    case .specification: ColumnReference(.task, .specification)
+    case .requestBody: ColumnReference(.task, .requestBody)
+    case .outcome: ColumnReference(.task, .outcome)
+    case .metrics: ColumnReference(.task, .metrics)
+    case .stream: ColumnReference(.journal, .stream)
+    case .payload: ColumnReference(.delivery, .payload)
+    case .arguments: ColumnReference(.decision, .arguments)
+    case .answer: ColumnReference(.decision, .answer)
+    case .reply: ColumnReference(.idempotency, .body)
+    case .smallBody: ColumnReference(.task, .smallBody)
+    case .deliveryURL: ColumnReference(.delivery, .url)
+    case .deliveryError: ColumnReference(.delivery, .lastError)
+    case .fileType: ColumnReference(.file, .contentType)
+    case .replyKey: ColumnReference(.idempotency, .name)
+    case .replyLocation: ColumnReference(.idempotency, .location)
+    case .configurationName: ColumnReference(.configuration, .name)
     }
   }
 
@@ -34,13 +34,13 @@ enum SealedDocument: Int, CaseIterable, Sendable {
   /// `table.column`.
   var name: String { kind.name }
 
-  /// How the column's values are sealed. The name of the column is authenticated with them, so it never changes.
+  /// The seal of the column's values. The seal authenticates the column's name, which therefore never changes.
   var kind: DocumentKind { Self.kinds[rawValue] }
   private static let kinds = allCases.map {
     DocumentKind($0.place.name, compressionLimit: $0.isCompressed ? DocumentKind.maximumSize : 0)
   }
 
-  /// Whether it is made smaller before it is sealed: what Ferry writes itself says much that all of its kind say.
+  /// Whether the document is compressed before it is sealed. Documents that Ferry writes itself have much text in common.
   var isCompressed: Bool {
     switch self {
     case .session, .configuration, .specification, .outcome, .metrics, .stream, .payload, .arguments, .answer,

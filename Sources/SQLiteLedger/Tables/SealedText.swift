@@ -1,19 +1,19 @@
-/// The columns that hold single secrets: each is sealed by itself, as text.
+/// The columns with single secrets, each sealed alone, as text.
 package enum SealedText: CaseIterable, Sendable {
   case credential, cookie, deliverySecret
-  /// Documents of the two processes, in their own words.
+  /// The documents in the queues between service and worker.
   case command, work, news
   case keyCheck
 
-  var place: ColumnPlace {
+  var place: ColumnReference {
     switch self {
-    case .credential: ColumnPlace(.credential, .sealed)
-    case .cookie: ColumnPlace(.cookie, .sealed)
-    case .deliverySecret: ColumnPlace(.delivery, .secret)
-    case .command: ColumnPlace(.command, .sealed)
-    case .work: ColumnPlace(.work, .sealed)
-    case .news: ColumnPlace(.news, .sealed)
-    case .keyCheck: ColumnPlace(.keyCheck, .sealed)
+    case .credential: ColumnReference(.credential, .sealed)
+    case .cookie: ColumnReference(.cookie, .sealed)
+    case .deliverySecret: ColumnReference(.delivery, .secret)
+    case .command: ColumnReference(.command, .sealed)
+    case .work: ColumnReference(.work, .sealed)
+    case .news: ColumnReference(.news, .sealed)
+    case .keyCheck: ColumnReference(.keyCheck, .sealed)
     }
   }
 

@@ -1,26 +1,25 @@
 internal import Ledger
 
-/// A table, by its name in the database and in statements.
+/// A table, with its name in the database and in statements.
 ///
-/// What a table has is said here once. The migrations are what made it so, and are never changed: that they come to what stands
-/// here, a test sees to.
+/// This type is the one list of all tables and columns. Migrations never change; a test checks that their result is this list.
 package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertible {
   case session, task, journal, delivery, decision, file, credential, cookie, configuration, idempotency
-  /// What the two processes have for each other.
+  /// The queues between service and worker.
   case command, work, news
   case sequenceReservation = "sequence_reservation"
   case journalPruning = "journal_pruning"
   case journalPruningByTenant = "journal_pruning_by_tenant"
   case keyCheck = "key_check"
-  /// How often that has changed: who takes part, and who owns what.
+  /// A counter of ownership changes, from which processes get their epochs.
   case owner
   case process, shard
-  /// Of the process that carries background tasks out.
+  /// The worker's epoch.
   case worker
 
   package var description: String { rawValue }
 
-  /// The table that has the records of a kind.
+  /// Creates the table with the records of a kind.
   init(_ kind: RecordKind) {
     self =
       switch kind {
@@ -38,7 +37,7 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
       }
   }
 
-  /// The columns that name a row.
+  /// The columns that identify a row.
   var key: [StoredColumn] {
     switch self {
     case .session, .task, .delivery, .decision, .file: [.id]
@@ -55,7 +54,7 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
     }
   }
 
-  /// The columns that stand there as they are. A key or a space is a keyed hash of what it names (`RowNames`).
+  /// The columns that are stored in clear. A key or a space is a keyed hash (`BlindIndex`).
   private var openColumns: [StoredColumn] {
     switch self {
     case .session: [.id, .created, .state, .type, .tenant, .lastIdentifier]
@@ -93,14 +92,14 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
     }
   }
 
-  /// All that its rows have.
+  /// All columns of the table.
   var columns: [StoredColumn] {
     let documents = SealedDocument.allCases.map(\.place) + SealedText.allCases.map(\.place)
     return openColumns + documents.filter { $0.table == self }.map(\.column)
   }
 }
 
-/// What rows have, by its name in the database and in messages. Columns of one name mean the same in all tables.
+/// A column, with its name in the database and in messages. Columns of one name mean the same in all tables.
 enum StoredColumn: String, CaseIterable, Sendable {
   case address, answer, arguments, attempts, body, byte, completed, created, decision, document, epoch,
     expires, fingerprint
@@ -126,7 +125,7 @@ enum StoredColumn: String, CaseIterable, Sendable {
 }
 
 /// One column of one table.
-struct ColumnPlace: Sendable, Equatable {
+struct ColumnReference: Sendable, Equatable {
   let table: StoredTable
   let column: StoredColumn
 

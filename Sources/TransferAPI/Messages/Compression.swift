@@ -2,13 +2,13 @@ internal import ContentCoding
 internal import HTTPServer
 internal import HTTPTypes
 
-/// gzip for the JSON that clients read.
+/// Compresses replies with gzip.
 enum Compression {
-  /// Less than this fits into one packet as it is.
+  /// The size below which a reply is not compressed, because it fits into one packet.
   private static let minimumBytes = 1400
 
-  /// The reply as gzip where it is long, and the client takes that. Its entity tag becomes a weak one: the same version,
-  /// other bytes (RFC 9110 §8.8.1).
+  /// Compresses a JSON reply if it is long and the client accepts gzip. The entity tag becomes weak: the version is the same, the
+  /// bytes differ (RFC 9110 §8.8.1).
   static func apply(to reply: ServerResponse, for context: RequestContext) -> ServerResponse {
     guard context.isRead, reply.head.status == .ok, case .bytes(let bytes) = reply.body,
       bytes.count >= minimumBytes
@@ -24,14 +24,14 @@ enum Compression {
     return reply
   }
 
-  /// Whether a field `Accept-Encoding` (RFC 9110 §12.5.3) names gzip, or all codings, and does not refuse it.
+  /// Whether a field Accept-Encoding (RFC 9110 §12.5.3) accepts gzip, by name or by `*`.
   static func takesGzip(_ field: String?) -> Bool {
     guard let field else { return false }
     var takesOthers = false
     for entry in field.split(separator: ",") {
-      switch Acceptance.essence(entry) {
-      case "gzip", "x-gzip": return !Acceptance.isRefused(entry)
-      case "*": takesOthers = !Acceptance.isRefused(entry)
+      switch ContentNegotiation.essence(entry) {
+      case "gzip", "x-gzip": return !ContentNegotiation.isRefused(entry)
+      case "*": takesOthers = !ContentNegotiation.isRefused(entry)
       default: continue
       }
     }

@@ -4,13 +4,13 @@ internal import HTTPTypes
 internal import TransferModel
 internal import TransferService
 
-/// Requests under an Idempotency-Key (IETF draft, httpapi): the first runs, repeats get its reply.
+/// A request with an Idempotency-Key (IETF draft, httpapi). The first request runs; repeated requests receive its reply.
 struct IdempotentRequest: Sendable {
   private let key: IdempotencyKey
   private let digest: [UInt8]
   private let service: TransferService
 
-  /// Digest of a request's method, path and body; it identifies the request.
+  /// The digest of a request's method, path and body, which identifies the request.
   struct Digest {
     private var hash = SHA256()
 
@@ -22,7 +22,7 @@ struct IdempotentRequest: Sendable {
     fileprivate var bytes: [UInt8] { Array(hash.finalize()) }
   }
 
-  /// Nil where the client sent no key.
+  /// - Returns: `nil` if the client sent no key.
   init?(_ context: RequestContext, body: [UInt8], service: TransferService) throws(Problem) {
     guard context.field(.idempotencyKey) != nil else { return nil }
     var digest = Digest(context)
@@ -30,7 +30,7 @@ struct IdempotentRequest: Sendable {
     try self.init(context, digest, service: service)
   }
 
-  /// Nil where the client sent no key.
+  /// - Returns: `nil` if the client sent no key.
   init?(_ context: RequestContext, _ digest: Digest, service: TransferService) throws(Problem) {
     guard let key = try Self.key(of: context) else { return nil }
     self.key = key
@@ -38,19 +38,19 @@ struct IdempotentRequest: Sendable {
     self.service = service
   }
 
-  /// Nil where the client sent none.
+  /// - Returns: the key, or `nil` if the client sent none.
   static func key(of context: RequestContext) throws(Problem) -> IdempotencyKey? {
     guard let field = context.field(.idempotencyKey), let tenant = context.tenant else { return nil }
-    // A quoted string by the draft; bare keys are common and taken as well.
+    // The draft demands a quoted string. Bare keys are common and accepted too.
     let isQuoted = field.count >= 2 && field.hasPrefix("\"") && field.hasSuffix("\"")
     let key = IdempotencyKey(tenant: tenant, text: isQuoted ? String(field.dropFirst().dropLast()) : field)
     guard (1...255).contains(key.text.utf8.count) else {
-      throw RequestContext.invalid(.idempotencyKey, "must have 1 to 255 bytes")
+      throw RequestContext.invalid(.idempotencyKey, "must have 1 to 255 bytes, not \(key.text.utf8.count)")
     }
     return key
   }
 
-  /// Runs `body`, or replays what it replied before.
+  /// Runs `body`, or returns the stored reply.
   func run(_ body: () async throws -> ServerResponse) async throws -> ServerResponse {
     switch try await service.idempotency.admit(key, digest: digest) {
     case .replay(let reply): return Self.response(reply)
@@ -64,7 +64,7 @@ struct IdempotentRequest: Sendable {
     }
   }
 
-  /// The reply to keep, written with the state that it tells of.
+  /// Makes the reply to store. It is written in the commit of the request's effects.
   func reply(status: Int, type: String, location: String?, body: [UInt8]) -> IdempotentReply {
     IdempotentReply(
       key: key, digest: digest, status: status, contentType: type, location: location,
@@ -78,12 +78,12 @@ struct IdempotentRequest: Sendable {
       fields[.location] = location
       fields[.eTag] = EntityTag.of(reply.body)
     }
-    return Reply.json(reply.body, status: reply.status, fields: fields, type: reply.contentType)
+    return ReplyBuilder.json(reply.body, status: reply.status, fields: fields, type: reply.contentType)
   }
 }
 
 extension IdempotentRequest? {
-  /// Runs `body` at once where the client sent no key.
+  /// Runs `body` directly if the client sent no key.
   func run(_ body: () async throws -> ServerResponse) async throws -> ServerResponse {
     guard let self else { return try await body() }
     return try await self.run(body)

@@ -6,7 +6,7 @@ internal import TransferModel
 internal import TransferService
 
 extension Problem {
-  /// Every failure becomes a reply here and nowhere else.
+  /// Maps an error to its problem. No other place makes replies from errors.
   init(_ error: any Error) {
     switch error {
     case let problem as Problem: self = problem
@@ -23,14 +23,24 @@ extension Problem {
 
   private static func problem(of error: ServiceError) -> Problem {
     switch error {
-    case .sessionNotFound: Problem(.notFound, "no session has this id")
-    case .taskNotFound: Problem(.notFound, "no task has this id")
-    case .sharedSession: Problem(.conflict, "the shared session is always there")
-    case .sessionInvalid: Problem(.conflict, "the session is invalidated and takes no more tasks")
-    case .sessionNotInvalid: Problem(.conflict, "the session is not invalid; invalidate it first")
+    case .sessionNotFound: Problem(.notFound, "no session has this id; GET /v1/sessions lists the sessions")
+    case .taskNotFound:
+      Problem(.notFound, "no task has this id; GET /v1/sessions/{session}/tasks lists the tasks")
+    case .sharedSession:
+      Problem(.conflict, "the shared session cannot be invalidated or deleted; create another session")
+    case .sessionInvalid:
+      Problem(
+        .conflict, "the session is invalidated, and accepts no tasks or credentials; create another session")
+    case .sessionNotInvalid:
+      Problem(
+        .conflict,
+        "only an invalid session can be deleted; invalidate it, and wait until its tasks have ended")
     case .tooManyTasks(let limit):
-      Problem(.quotaExceeded, "the session has \(limit) unfinished tasks, the most it may have")
-        .with("Retry-After", "5")
+      Problem(
+        .quotaExceeded,
+        "the session has \(limit) unfinished tasks, its limit; try again when a task has ended"
+      )
+      .with("Retry-After", "5")
     case .submittedTasksFull:
       Problem(
         .quotaExceeded,
@@ -43,22 +53,35 @@ extension Problem {
     case .memoryFull(let limit):
       Problem(
         .storeFull,
-        "ephemeral sessions may use at most \(limit) bytes of memory in total (--maximum-ephemeral-bytes)"
+        "ephemeral sessions have reached their limit of \(limit) bytes of memory (--maximum-ephemeral-bytes); invalidate one"
       )
       .with("Retry-After", "5")
-    case .configurationNotFound: Problem(.notFound, "no configuration has this name")
-    case .configurationExists: Problem(.conflict, "a configuration has this name; PUT replaces it")
-    case .decisionNotFound: Problem(.notFound, "no decision has this id")
-    case .decisionSettled(let state): Problem(.decisionSettled, "the decision is \(state.rawValue)")
-    case .fileNotFound: Problem(.notFound, "no file has this id")
-    case .noBodyStream: Problem(.conflict, "the task's request has no streamed body")
+    case .configurationNotFound:
+      Problem(.notFound, "no configuration has this name; GET /v1/configurations lists the names")
+    case .configurationExists:
+      Problem(.conflict, "a configuration with this name exists; use PUT to replace it")
+    case .decisionNotFound:
+      Problem(.notFound, "no decision has this id; GET /v1/sessions/{session}/decisions lists the decisions")
+    case .decisionSettled(let state):
+      Problem(
+        .decisionSettled, "the decision is \(state.rawValue); only a pending decision accepts an answer")
+    case .fileNotFound: Problem(.notFound, "no file has this id; GET /v1/files lists the files")
+    case .noBodyStream:
+      Problem(
+        .conflict,
+        "the body of the task's request is not a stream; create a task with {\"stream\":true} as its body")
     case .bodyStreamNotWanted:
-      Problem(.conflict, "the task does not wait for a body: it has one, or has ended")
-    case .preconditionFailed: Problem(.preconditionFailed)
-    case .bodyNotReady(let state): Problem(.bodyNotReady, "the task is \(state.rawValue)")
+      Problem(.conflict, "the task is not waiting for a body; it already has one, or has ended")
+    case .preconditionFailed:
+      Problem(.preconditionFailed, "If-Match or If-None-Match does not allow the current version")
+    case .bodyNotReady(let state):
+      Problem(
+        .bodyNotReady,
+        "the task is \(state.rawValue), and has no body yet; read the body when the task has ended")
     case .bodyNotFound(let absence): Problem(.bodyNotFound, "\(absence)")
     case .noCredentialStorage:
-      Problem(.conflict, "the session has no credential storage (urlCredentialStorage is false)")
+      Problem(
+        .conflict, "urlCredentialStorage of the session is false; use a session with credential storage")
     case .credentialsFull(let limit):
       Problem(
         .limitExceeded,
@@ -77,12 +100,17 @@ extension Problem {
         \(Limits.probeWaitSeconds.value) seconds; try again later
         """
       ).with("Retry-After", "5")
-    case .idempotencyMismatch: Problem(.idempotencyMismatch)
+    case .idempotencyMismatch:
+      Problem(
+        .idempotencyMismatch, "the Idempotency-Key belongs to another method, path or body; use a new key")
     case .idempotencyInProgress, .keyTaken: Problem(.idempotencyInProgress).with("Retry-After", "1")
     case .identifierInUse(let differences):
-      identifierInUse("is of a session with another " + differences.joined(separator: ", "))
+      identifierInUse(
+        "belongs to a session with a different \(differences.joined(separator: ", ")); use another identifier"
+      )
     case .identifierBeingInvalidated:
-      identifierInUse("is of a session that is being invalidated").with("Retry-After", "1")
+      identifierInUse("belongs to a session that is being invalidated; try again later").with(
+        "Retry-After", "1")
     case .draining: draining(retryAfter: 5)
     case .storeFull: Problem(.storeFull).with("Retry-After", "10")
     case .storeUnavailable: Problem(.storeUnavailable).with("Retry-After", "5")
@@ -110,8 +138,8 @@ extension Problem {
 
   private static func problem(of error: RequestBodyError) -> Problem {
     switch error {
-    case .tooLarge(let limit): Problem(.payloadTooLarge, "at most \(limit) bytes are taken")
-    case .disconnected: Problem(.malformedHTTP, "the body ended early")
+    case .tooLarge(let limit): Problem(.payloadTooLarge, "the limit is \(limit) bytes; send a smaller body")
+    case .disconnected: Problem(.malformedHTTP, "the body ended early; send the request again")
     case .noRoom:
       Problem(
         .quotaExceeded,
@@ -125,12 +153,13 @@ extension Problem {
     switch fault {
     case .malformed(let detail): Problem(.malformedHTTP, detail)
     case .headTooLarge(let detail): Problem(.headTooLarge, detail)
-    case .targetTooLong(let limit): Problem(.targetTooLong, "at most \(limit) bytes are taken")
+    case .targetTooLong(let limit): Problem(.targetTooLong, "the limit is \(limit) bytes; shorten the URL")
     case .bodyTooLong(let limit):
       Problem(
         .payloadTooLarge,
-        "\(limit) bytes came behind what was answered already; what they followed may have been done")
-    case .timedOut(let seconds): Problem(.requestTimeout, "it was not there within \(seconds) seconds")
+        "\(limit) more bytes followed when the reply was ready; the request may have been carried out")
+    case .timedOut(let seconds):
+      Problem(.requestTimeout, "the request did not arrive within \(seconds) seconds")
     case .bodyStalled(let seconds):
       Problem(.requestTimeout, "no byte of the body arrived for \(seconds) seconds")
     case .bodyTooSlow(let bytes, let seconds):
@@ -141,7 +170,7 @@ extension Problem {
         "unsent replies exceed the limit of \(Limits.replyBytes.value) bytes for all clients together"
       ).with(
         "Retry-After", "5")
-    case .replyTooLarge: Problem(.internalError, "the reply's fields are too large to be sent")
+    case .replyTooLarge: Problem(.internalError, "the header fields of the reply are too large to be sent")
     }
   }
 }

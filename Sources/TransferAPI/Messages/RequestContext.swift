@@ -5,16 +5,16 @@ internal import JSON
 internal import Limits
 internal import TransferModel
 
-/// A request on its way through the API: what it asks, and what the route found in its path.
+/// A request in the API, with the parameters from its path and query.
 struct RequestContext: Sendable {
   let request: ServerRequest
-  /// Values of the pattern's `{names}`.
+  /// The values of the pattern's `{names}`.
   let parameters: [String: String]
   let query: [QueryItem]
   let requestID: String
-  /// For whom the call is; nil where nobody was asked.
+  /// The caller's tenant, or `nil` for a public route.
   let tenant: Tenant?
-  /// Another process has handed it on.
+  /// Whether another service forwarded the request.
   let isFromPeer: Bool
 
   struct QueryItem: Sendable, Equatable {
@@ -44,7 +44,7 @@ struct RequestContext: Sendable {
     }
   }
 
-  /// The same, whose body was read.
+  /// Returns the context with a body that was already read.
   func with(_ body: RequestBody) -> Self {
     let copy = ServerRequest(
       head: request.head, path: request.path, query: request.query, body: body, localPort: request.localPort)
@@ -60,42 +60,52 @@ struct RequestContext: Sendable {
 
   func sessionID() throws(Problem) -> SessionID {
     guard let id = parameters["session"].flatMap({ SessionID($0) }) else {
-      throw Problem(.notFound, "no session has this id")
+      throw Problem(
+        .notFound,
+        "no session has the id '\(parameters["session"] ?? "")'; GET /v1/sessions lists the sessions")
     }
     return id
   }
 
   func taskID() throws(Problem) -> TaskID {
     guard let id = parameters["task"].flatMap({ TaskID($0) }) else {
-      throw Problem(.notFound, "no task has this id")
+      throw Problem(
+        .notFound,
+        "no task has the id '\(parameters["task"] ?? "")'; GET /v1/sessions/{session}/tasks lists the tasks"
+      )
     }
     return id
   }
 
   func decisionID() throws(Problem) -> DecisionID {
     guard let id = parameters["decision"].flatMap({ DecisionID($0) }) else {
-      throw Problem(.notFound, "no decision has this id")
+      throw Problem(
+        .notFound,
+        "no decision has the id '\(parameters["decision"] ?? "")'; GET /v1/sessions/{session}/decisions lists the decisions"
+      )
     }
     return id
   }
 
   func fileID() throws(Problem) -> FileID {
     guard let id = parameters["file"].flatMap({ FileID($0) }) else {
-      throw Problem(.notFound, "no file has this id")
+      throw Problem(
+        .notFound, "no file has the id '\(parameters["file"] ?? "")'; GET /v1/files lists the files")
     }
     return id
   }
 
   // MARK: Query
 
-  /// Refuses parameters that the route does not know, or that say two things.
+  /// Throws if a query parameter is unknown or repeated.
   func allowQuery(_ names: String...) throws(Problem) {
     let violations = Violations()
     for item in query where !names.contains(item.name) {
-      violations.add(parameter: item.name, "unknown query parameter")
+      let known = names.isEmpty ? "this resource has none" : "use \(names.joined(separator: ", "))"
+      violations.add(parameter: item.name, "unknown query parameter; \(known)")
     }
     for name in names where query.count(where: { $0.name == name }) > 1 {
-      violations.add(parameter: name, "is there more than once")
+      violations.add(parameter: name, "is given more than once; give it once")
     }
     guard violations.isEmpty else { throw Problem(violations) }
   }
@@ -107,7 +117,7 @@ struct RequestContext: Sendable {
     guard let text = value(name) else { return nil }
     guard let choice = Choice(rawValue: text) else {
       let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-      throw Self.invalid(name, "must be one of \(known)")
+      throw Self.invalid(name, "must be one of \(known), not '\(text)'")
     }
     return choice
   }
@@ -115,7 +125,8 @@ struct RequestContext: Sendable {
   func integer(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
     guard let text = value(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
-      throw Self.invalid(name, "must be an integer between \(range.lowerBound) and \(range.upperBound)")
+      throw Self.invalid(
+        name, "must be an integer between \(range.lowerBound) and \(range.upperBound), not '\(text)'")
     }
     return number
   }
@@ -125,7 +136,7 @@ struct RequestContext: Sendable {
     case nil: return nil
     case "true", "1": return true
     case "false", "0": return false
-    default: throw Self.invalid(name, "must be true or false")
+    case let text?: throw Self.invalid(name, "must be true or false, not '\(text)'")
     }
   }
 
@@ -139,7 +150,7 @@ struct RequestContext: Sendable {
 
   // MARK: Preferences (RFC 7240)
 
-  /// Seconds of `Prefer: wait=N`; nil where the client does not want to wait.
+  /// The seconds of `Prefer: wait=N`, or `nil` if the client does not want to wait.
   var preferredWait: Double? {
     for preference in (field(.prefer) ?? "").split(whereSeparator: { $0 == "," || $0 == ";" }) {
       let parts = preference.split(separator: "=", maxSplits: 1).map { $0.trimmingBlanks }
@@ -159,10 +170,11 @@ struct RequestContext: Sendable {
 
   enum BodyType { case json, ndjson, mergePatch }
 
-  /// The type of the body that was sent.
+  /// Returns the type of the body, or throws if it is not allowed.
   func bodyType(_ allowed: BodyType...) throws(Problem) -> BodyType {
     if let coding = field(.contentEncoding), coding.lowercasedASCII != "identity" {
-      throw Problem(.unsupportedMediaType, "send the body without Content-Encoding")
+      throw Problem(
+        .unsupportedMediaType, "Content-Encoding '\(coding)' is not supported; send the body without it")
     }
     let type = field(.contentType)?.parts(between: ";").first.map { $0.trimmingBlanks.lowercasedASCII }
     if type == "application/json", allowed.contains(.json) { return .json }
@@ -177,35 +189,38 @@ struct RequestContext: Sendable {
       case .mergePatch: "application/merge-patch+json"
       }
     }
-    throw Problem(.unsupportedMediaType, "send " + names.joined(separator: " or "))
+    let given = type.map { "Content-Type is '\($0)'" } ?? "Content-Type is missing"
+    throw Problem(.unsupportedMediaType, "send \(names.joined(separator: " or ")); \(given)")
   }
 
-  /// Whether the request has a JSON or NDJSON body of more than `small-body` bytes, or of unknown length. Parsing it on a shared thread
-  /// would delay other requests.
+  /// Whether the request has a JSON or NDJSON body of more than `small-body` bytes, or of unknown length. Parsing such a body on
+  /// a shared thread would delay other requests.
   var hasLargeJSON: Bool {
     guard (request.body.length ?? .max) > Limits.smallBodyBytes.value else { return false }
     return (try? bodyType(.json, .mergePatch, .ndjson)) != nil
   }
 
-  /// The bytes of a JSON body.
+  /// Reads the bytes of a JSON body.
   func jsonBytes() async throws -> [UInt8] {
     _ = try bodyType(.json)
     return try await request.body.collect(upTo: Limits.jsonBytes.value)
   }
 
-  /// A body that may be absent: an empty object then.
+  /// Reads a JSON body. A missing body counts as `{}`.
   func optionalJSON() async throws -> JSONValue {
     if field(.contentType) == nil {
       let bytes = try await request.body.collect(upTo: Limits.jsonBytes.value)
-      guard bytes.isEmpty else { throw Problem(.unsupportedMediaType, "send application/json") }
+      guard bytes.isEmpty else {
+        throw Problem(.unsupportedMediaType, "send application/json; Content-Type is missing")
+      }
       return .object([])
     }
     let bytes = try await jsonBytes()
     return bytes.isEmpty ? .object([]) : try JSONParser.parse(bytes)
   }
 
-  /// Refuses a body that says anything, where there is nothing to say.
-  func expectNoMembers() async throws {
+  /// Throws if the body has members, for requests that define none.
+  func requireEmptyBody() async throws {
     let violations = Violations()
     ObjectReader(try await optionalJSON(), at: "", violations).finish()
     guard violations.isEmpty else { throw Problem(violations) }

@@ -1,28 +1,28 @@
 /// Splits a stream of bytes into lines. Blank lines count in line numbers but are not returned.
 package struct LineSplitter {
-  /// One line, as a range of the bytes that came with it.
+  /// A line, as a range of the buffer that contains it.
   package struct Line {
     package let buffer: [UInt8]
     package let range: Range<Int>
-    /// From 1, as an editor counts.
+    /// The line's number, counted from 1.
     let number: Int
   }
   private let maximumLine: Int
   private var buffer: [UInt8] = []
-  /// Where the next line begins in `buffer`, and where the search for its end goes on.
+  /// The start of the next line in `buffer`, and the offset at which the search for its end continues.
   private var (start, searched) = (0, 0)
   private var number = 0
 
   package init(maximumLine: Int) { self.maximumLine = maximumLine }
 
   package mutating func add(_ chunk: [UInt8]) {
-    // A copy, so that no memory of a long line is kept.
+    // A copy, so that the memory of a long line is released.
     if start > 0 { buffer = Array(buffer[start...]) }
     (start, searched) = (0, searched - start)
     buffer += chunk
   }
 
-  /// The next line whose end has come; nil if more bytes are needed.
+  /// Returns the next complete line, or `nil` if more bytes are needed.
   package mutating func next() throws(Problem) -> Line? {
     while searched < buffer.count {
       searched += 1
@@ -36,7 +36,7 @@ package struct LineSplitter {
     return nil
   }
 
-  /// The line after the last line end, if it is not blank.
+  /// Returns the line after the last line end, or `nil` if it is blank.
   package mutating func finish() -> Line? {
     defer { (start, searched) = (buffer.count, buffer.count) }
     return line(start..<buffer.count)
@@ -44,11 +44,12 @@ package struct LineSplitter {
 
   private func check(_ length: Int) throws(Problem) {
     guard length <= maximumLine else {
-      throw Problem(.payloadTooLarge, "line \(number + 1) has more than \(maximumLine) bytes")
+      throw Problem(
+        .payloadTooLarge, "line \(number + 1) has more than \(maximumLine) bytes, the limit; shorten it")
     }
   }
 
-  /// nil: the line is blank.
+  /// - Returns: `nil` if the line is blank.
   private mutating func line(_ range: Range<Int>) -> Line? {
     number += 1
     for place in range {

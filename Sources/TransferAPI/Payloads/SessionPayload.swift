@@ -4,7 +4,7 @@ internal import Limits
 internal import TransferModel
 internal import TransferService
 
-/// What a client sends to create a session.
+/// The body of a request that creates a session.
 struct SessionPayload {
   var type = SessionType.default
   var identifier: String?
@@ -12,7 +12,7 @@ struct SessionPayload {
   var configuration = SessionConfiguration()
   var delegate: SessionDelegate?
 
-  /// - Parameter named: finds the configuration that the client's starts from.
+  /// - Parameter named: returns the configuration of a name, from which the client's configuration starts.
   init(
     _ value: JSONValue, named: @escaping (String) async throws -> SessionConfiguration?
   ) async throws {
@@ -38,7 +38,9 @@ struct SessionPayload {
 
   private static func readIdentifier(_ reader: inout ObjectReader, of type: SessionType) -> String? {
     guard type == .background else {
-      if reader.value("identifier") != nil { reader.reject("identifier", "is for background sessions only") }
+      if reader.value("identifier") != nil {
+        reader.reject("identifier", "must be left out unless the session is a background session")
+      }
       return nil
     }
     guard let identifier = reader.string("identifier") else {
@@ -47,7 +49,7 @@ struct SessionPayload {
       }
       return nil
     }
-    if let fault = BackgroundName.fault(ofIdentifier: identifier) { reader.reject("identifier", fault) }
+    if let fault = BackgroundSessionKey.fault(ofIdentifier: identifier) { reader.reject("identifier", fault) }
     return identifier
   }
 
@@ -62,12 +64,12 @@ struct SessionPayload {
   }
 }
 
-/// A configuration, as sessions take it and as it is kept under a name.
+/// A configuration, of a session or under a name.
 enum ConfigurationPayload {
   /// - Parameters:
-  ///   - type: of the session; nil: it is to be kept under a name, which those of background sessions cannot be.
-  ///   - shown: has the values of headers that were not shown; nil: the one that it starts from.
-  ///   - named: finds the configuration that this one starts from; nil: there can be none.
+  ///   - type: the session's type, or `nil` for a named configuration, which background sessions cannot use.
+  ///   - shown: the configuration that has the values of redacted header fields, or `nil` for the one that `named` returns.
+  ///   - named: returns the configuration of a name, or is `nil` if the client may not name one.
   static func read(
     _ reader: inout ObjectReader, of type: SessionType? = nil, shown: SessionConfiguration? = nil,
     named: ((String) async throws -> SessionConfiguration?)? = nil
@@ -75,15 +77,15 @@ enum ConfigurationPayload {
     var base = SessionConfiguration()
     if let named, let name = reader.string("named") {
       if type == .background {
-        reader.reject("named", "is not for background sessions")
+        reader.reject("named", "must be left out in a background session")
       } else if let found = try await named(name) {
         base = found
       } else {
-        reader.reject("named", "no configuration has this name")
+        reader.reject("named", "no configuration has the name '\(name)'")
       }
     }
     var configuration = SessionConfiguration(validating: &reader, over: base)
-    // What was secret when it was shown is a mark, whether it is to be secret from here on or not.
+    // A field that is or was secret may contain the redaction mark instead of its value.
     let known = shown ?? base
     let secrets = known.secretHeaderFields + configuration.secretHeaderFields
     for name in configuration.httpAdditionalHeaders.restoreSecrets(
@@ -91,7 +93,7 @@ enum ConfigurationPayload {
     {
       reader.violations.add(
         JSONPointer.appending(name, to: reader.pointer(to: "httpAdditionalHeaders")),
-        "stands for a value that is not known")
+        "is redacted, and Ferry has no value for it; send the value")
     }
     if let roots = configuration.tlsAdditionalRootCertificates,
       let fault = TransferService.fault(ofRoots: roots)
@@ -114,22 +116,22 @@ enum ConfigurationPayload {
         "must have at most \(Limits.configurationBytes.value) bytes without its certificates, not \(size)")
     }
     if type != .background, configuration.retry != nil {
-      reader.reject("retry", "is for background sessions")
+      reader.reject("retry", "must be left out unless the session is a background session")
     }
     if type == .background, reader.value("urlCache") != nil {
-      reader.reject("urlCache", "must be null: a background session has no cache")
+      reader.reject("urlCache", "must be null; a background session has no cache")
     }
     if type == .ephemeral, reader.value("urlCache")?["diskCapacity"]?.wholeNumber ?? 0 > 0 {
       reader.violations.add(
         reader.pointer(to: "urlCache") + "/diskCapacity",
-        "must be 0: an ephemeral session writes nothing to disk")
+        "must be 0; an ephemeral session writes nothing to disk")
     }
     return configuration
   }
 }
 
 enum WebhookPayload {
-  /// Refuses a webhook whose URL cannot be posted to.
+  /// Adds a violation if messages cannot be posted to the webhook's URL.
   static func check(_ webhook: Webhook?, at pointer: String, _ violations: Violations) {
     guard let webhook, let fault = TransferService.fault(ofURL: webhook.url) else { return }
     violations.add(pointer, fault.message)

@@ -4,31 +4,30 @@ internal import Limits
 internal import TransferModel
 internal import TransferService
 
-/// Many tasks at once, one a line of NDJSON. A line that is wrong fails alone; each line gets one line of reply, in
-/// the same order.
+/// A batch of tasks, one per line of NDJSON. An invalid line fails alone. The reply has one line for each line, in the same order.
 struct TaskBatch {
   private let view: TenantView
   private let session: TransferSession
   private let spools: BodySpoolFactory
-  /// Tasks that share a commit: few enough that the first start while later lines are still being read.
+  /// Tasks that share a commit. The number is small, so that the first tasks start while later lines are being read.
   private static let groupSize = 256
   /// The largest number of violations reported per line.
   private static let mostLineErrors = Limits.lineViolations.value
 
-  /// - Parameter session: of the same tenant.
+  /// - Parameter session: a session of the same tenant.
   init(view: TenantView, session: TransferSession, spools: BodySpoolFactory) {
     self.view = view
     self.session = session
     self.spools = spools
   }
 
-  /// One line: what to create, or why not.
-  fileprivate enum Line {
+  /// A line: the task to create, or the problem.
+  fileprivate enum BatchLine {
     case specification(TaskSpecification, line: Int)
     case problem(Problem)
 
-    /// The line where the whole group came to nothing.
-    func failing(with problem: Problem) -> Line {
+    /// Returns the line with a problem that concerns the whole group.
+    func failing(with problem: Problem) -> BatchLine {
       guard case .specification(_, let line) = self else { return self }
       var problem = problem
       problem.line = line
@@ -36,11 +35,11 @@ struct TaskBatch {
     }
   }
 
-  /// Creates group by group while the body arrives. Once a group is committed the reply is what tells of it: a
-  /// fault behind it becomes the reply's last line and not another status.
+  /// Creates tasks group by group while the body arrives. After the first commit the status is fixed, so a later fault becomes
+  /// the reply's last line.
   func create(from body: RequestBody) async throws -> ServerResponse {
     var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
-    var group: [Line] = []
+    var group: [BatchLine] = []
     var reply: [UInt8] = []
     if let length = body.length, length > Limits.batchBytes.value { throw Self.tooManyBytes }
     do {
@@ -49,7 +48,7 @@ struct TaskBatch {
         size += chunk.count
         guard size <= Limits.batchBytes.value else { throw Self.tooManyBytes }
         splitter.add(chunk)
-        // Not kept while more is waited for, because it has the memory of its longest line.
+        // Not kept while waiting for more bytes, because the parser holds as much memory as its longest line.
         var parser = JSONParser()
         while let line = try splitter.next() {
           count += 1
@@ -72,10 +71,11 @@ struct TaskBatch {
       reply += await create(group)
       reply += Self.render([.problem(Problem(error))], [])
     }
-    return Reply.json(reply, type: "application/x-ndjson")
+    return ReplyBuilder.json(reply, type: "application/x-ndjson")
   }
 
-  /// Reads a whole batch into a spool and checks its limits. `create` parses it later, so a slow client does not fill the memory.
+  /// Reads a whole batch into a spool and checks its limits. `create` parses the batch later, so a slow client does not fill the
+  /// memory.
   /// - Parameter digest: updated with every byte of the body.
   func read(_ body: RequestBody, digest: inout IdempotentRequest.Digest) async throws -> BodySpool {
     if let length = body.length, length > Limits.batchBytes.value { throw Self.tooManyBytes }
@@ -97,7 +97,7 @@ struct TaskBatch {
     return spool
   }
 
-  /// Creates all with one commit that also keeps the reply.
+  /// Creates all tasks and stores the reply, in one commit.
   func create(_ batch: BodySpool, _ idempotent: IdempotentRequest) async throws -> ServerResponse {
     // All tasks of a batch are in memory before the first is created, so only one large batch is processed at a time.
     try await spools.processExclusively(batch) { try await createAll(batch, idempotent) }
@@ -106,7 +106,7 @@ struct TaskBatch {
   private func createAll(_ batch: BodySpool, _ idempotent: IdempotentRequest) async throws -> ServerResponse {
     var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
     var parser = JSONParser()
-    var (parsed, bodyBytes) = ([Line](), 0)
+    var (parsed, bodyBytes) = ([BatchLine](), 0)
     while let bytes = try await batch.next() {
       splitter.add(bytes)
       while let line = try splitter.next() { parsed.append(await parse(line, with: &parser, &bodyBytes)) }
@@ -117,30 +117,30 @@ struct TaskBatch {
       idempotent.reply(
         status: 200, type: "application/x-ndjson", location: nil, body: Self.render(lines, tasks))
     }
-    return Reply.json(Self.render(lines, tasks), type: "application/x-ndjson")
+    return ReplyBuilder.json(Self.render(lines, tasks), type: "application/x-ndjson")
   }
 
   private static func tooManyLines(at line: Int) -> Problem {
     var problem = Problem(
       .payloadTooLarge,
-      "a batch has at most \(Limits.batchLines.value) lines; send this one and the rest as another")
+      "a batch has at most \(Limits.batchLines.value) lines; send this line and the rest in another batch")
     problem.line = line
     return problem
   }
   private static let tooManyBytes = Problem(
-    .payloadTooLarge, "a batch has at most \(Limits.batchBytes.value) bytes; send the rest as another")
+    .payloadTooLarge, "a batch has at most \(Limits.batchBytes.value) bytes; send the rest in another batch")
 
   private static let tooManyBodyBytes = Problem(
     .payloadTooLarge,
     "the bodies of the uploads that a batch resumes have at most \(Limits.batchBytes.value) bytes; send this line in another batch"
   )
 
-  private func create(_ group: [Line]) async -> [UInt8] {
+  private func create(_ group: [BatchLine]) async -> [UInt8] {
     do throws(ServiceError) {
       return Self.render(
         group, try await view.createTasks(Self.specifications(group), in: session))
     } catch {
-      // What is too much for a limit may be one of them.
+      // The group exceeds a limit, but some of its tasks may fit.
       if error.isLimit, group.count > 1 {
         var reply: [UInt8] = []
         for line in group { reply += await create([line]) }
@@ -151,14 +151,15 @@ struct TaskBatch {
     }
   }
 
-  private static func specifications(_ lines: [Line]) -> [TaskSpecification] {
+  private static func specifications(_ lines: [BatchLine]) -> [TaskSpecification] {
     lines.compactMap { if case .specification(let specification, _) = $0 { specification } else { nil } }
   }
 
-  /// - Parameter bodyBytes: the bytes of the bodies in memory. A short line of resume data stands for the whole body of an earlier upload.
+  /// - Parameter bodyBytes: the bytes of the bodies in memory. A short line of resume data can stand for the whole body of an
+  ///   earlier upload.
   private func parse(
     _ line: LineSplitter.Line, with parser: inout JSONParser, _ bodyBytes: inout Int
-  ) async -> Line {
+  ) async -> BatchLine {
     do {
       let specification = try await TaskPayload.specification(
         parser.parse(line.buffer, in: line.range), in: session, view)
@@ -167,13 +168,13 @@ struct TaskBatch {
       bodyBytes += size
       return .specification(specification, line: line.number)
     } catch {
-      var problem = Problem(error).telling(at: Self.mostLineErrors)
+      var problem = Problem(error).limitingViolations(at: Self.mostLineErrors)
       problem.line = line.number
       return .problem(problem)
     }
   }
 
-  private static func render(_ lines: [Line], _ tasks: [TransferTask]) -> [UInt8] {
+  private static func render(_ lines: [BatchLine], _ tasks: [TransferTask]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(lines.count * 800)
     var next = tasks.makeIterator()

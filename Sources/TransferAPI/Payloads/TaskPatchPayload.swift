@@ -5,7 +5,7 @@ internal import TransferModel
 internal import TransferService
 
 extension TaskPatch {
-  /// Reads a merge patch (RFC 7396) of the members that may change.
+  /// Reads a merge patch (RFC 7396) of a task's mutable members.
   init(_ value: JSONValue) throws(Problem) {
     self.init()
     let violations = Violations()
@@ -34,11 +34,11 @@ extension TaskPatch {
 }
 
 extension ObjectReader {
-  /// An RFC 3339 date-time. In what is stored, zero stands for none.
+  /// Reads an RFC 3339 date-time. 1970-01-01T00:00:00Z becomes one microsecond later, because stored zeros mean no date.
   mutating func timestamp(_ name: String) -> Timestamp? {
     guard let text = string(name) else { return nil }
     guard let time = Timestamp(text) else {
-      reject(name, "must be an RFC 3339 date-time, like 2026-01-31T12:00:00Z")
+      reject(name, "must be an RFC 3339 date-time, like 2026-01-31T12:00:00Z, not '\(text)'")
       return nil
     }
     return time.microseconds == 0 ? Timestamp(microseconds: 1) : time

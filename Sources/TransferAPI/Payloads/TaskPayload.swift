@@ -3,9 +3,9 @@ internal import Limits
 internal import TransferModel
 internal import TransferService
 
-/// What a client sends to create a task.
+/// The body of a request that creates a task.
 enum TaskPayload {
-  /// The specification, with what only the service knows of it.
+  /// Reads a task's specification and completes it with the service's values.
   static func specification(
     _ value: JSONValue, in session: TransferSession, _ view: TenantView
   ) async throws -> TaskSpecification {
@@ -16,11 +16,12 @@ enum TaskPayload {
     return specification
   }
 
-  /// The specification, or everything that is wrong with it.
+  /// Reads a task's specification.
   /// - Parameters:
-  ///   - background: the task's session, where that is one of those.
-  ///   - hasDelegate: of the session.
-  ///   - resuming: reads resume data; nil where it is none.
+  ///   - background: the task's session, if it is a background session.
+  ///   - hasDelegate: whether the session has a delegate.
+  ///   - resuming: reads resume data, and returns `nil` if they are not valid.
+  /// - Throws: a problem with all violations.
   static func specification(
     _ value: JSONValue, background: TransferSession? = nil, hasDelegate: Bool = true,
     resuming: (String) -> TaskSpecification?
@@ -43,7 +44,7 @@ enum TaskPayload {
     if !hasDelegate, specification.preferences.delegate == nil, specification.request.body?.isStream == true {
       reader.violations.add(
         "/request/body",
-        "must not be a stream without a delegate, which is asked for it: of the session or of the task, be it an empty one"
+        "must not be a stream unless the session or the task has a delegate; {} is enough"
       )
     }
     if let background { check(specification, in: background, &reader) }
@@ -54,25 +55,29 @@ enum TaskPayload {
 
   private static func readKind(_ reader: inout ObjectReader) -> TaskKind? {
     if let kind: TaskKind = reader.choice("kind") { return kind }
-    if reader.isMissing("kind") { reader.reject("kind", "is required") }
+    if reader.isMissing("kind") {
+      let known = TaskKind.allCases.map(\.rawValue).joined(separator: ", ")
+      reader.reject("kind", "is required; use one of \(known)")
+    }
     return nil
   }
 
-  /// What to ask for: a request, or where a download goes on.
+  /// Reads the request, or the resume data of a download or an upload.
   private static func readSource(
     _ reader: inout ObjectReader, _ kind: TaskKind, _ resuming: (String) -> TaskSpecification?
   ) -> TaskSpecification {
     if let data = reader.string("resumeData") {
       let read = resuming(data)
       if kind == .data {
-        reader.reject("resumeData", "is for download and upload tasks")
+        reader.reject("resumeData", "must be left out for a data task")
       } else if let read, read.kind != kind {
-        reader.reject("resumeData", "is of a task of kind \(read.kind.rawValue)")
+        reader.reject("resumeData", "belongs to a task of kind \(read.kind.rawValue); use that kind")
       } else if read == nil {
-        reader.reject("resumeData", "is not this service's, or was changed")
+        reader.reject(
+          "resumeData", "was not created by this service, or was changed; start the task from its request")
       }
       if reader.value("request") != nil {
-        reader.reject("request", "goes without resumeData, or the other way round")
+        reader.reject("request", "must be left out if resumeData is given")
       }
       return read ?? TaskSpecification(kind: kind, request: TransferRequest(url: ""))
     }
@@ -82,7 +87,7 @@ enum TaskPayload {
       }
       return TaskSpecification(kind: kind, request: TransferRequest(url: ""))
     }
-    // An upload without a method posts.
+    // The default method of an upload is POST.
     let request = TransferRequest(validating: &fields, defaultMethod: kind == .upload ? "POST" : "GET")
     if kind == .upload, request.body == nil, fields.value("body")?.members?.isEmpty ?? true {
       fields.reject("body", "is required for an upload task")
@@ -90,7 +95,7 @@ enum TaskPayload {
     return TaskSpecification(kind: kind, request: request)
   }
 
-  /// What background sessions ask of their tasks beyond what others do.
+  /// Checks the rules for tasks of background sessions.
   private static func check(
     _ specification: TaskSpecification, in session: TransferSession, _ reader: inout ObjectReader
   ) {
@@ -100,11 +105,11 @@ enum TaskPayload {
     }
     if specification.completion != nil {
       reader.reject(
-        "completion", "background sessions take no completion handlers: their delegate has a webhook")
+        "completion", "must be left out in a background session; use the webhook of its delegate")
     }
     if specification.preferences.delegate != nil {
       reader.reject(
-        "delegate", "is not for tasks of background sessions: their session's delegate hears of them")
+        "delegate", "must be left out in a background session, whose own delegate receives the events")
     }
   }
 

@@ -11,7 +11,7 @@ extension TransferAPI {
       Route("DELETE", "/v1/tasks/{task}/body") { api, context in
         try context.allowQuery()
         try await api.view(context).deleteBody(of: context.taskID())
-        return Reply.noContent()
+        return ReplyBuilder.noContent()
       },
     ]
   }
@@ -40,7 +40,7 @@ extension TransferAPI {
     return try content.reply(to: context, body)
   }
 
-  /// `filename` for clients that know no other; `filename*` goes before it (RFC 6266 §4.3).
+  /// Makes the field Content-Disposition. `filename*` takes precedence over `filename`, which is for older clients (RFC 6266 §4.3).
   static func disposition(_ name: String) -> String {
     let plain = name.unicodeScalars.map { scalar in
       let isPlain = (0x20..<0x7F).contains(scalar.value) && scalar != "\"" && scalar != "\\" && scalar != "%"
@@ -49,7 +49,7 @@ extension TransferAPI {
     return "attachment; filename=\"\(plain)\"; filename*=UTF-8''\(PercentEncoding.encode(name))"
   }
 
-  /// What the origin says of the content.
+  /// Returns the origin's type and file name.
   private static func fields(of response: TransferResponse?) -> HTTPFields {
     var fields = StoredContent.safeFields(
       type: response?.headers["Content-Type"] ?? StoredContent.unknownType)
@@ -60,14 +60,14 @@ extension TransferAPI {
   }
 }
 
-/// What a Range field asks for (RFC 9110 §14.1.2).
-enum ByteRange: Equatable {
-  /// No range that is understood: the field is ignored.
+/// The range that a field Range requests (RFC 9110 §14.1.2).
+enum RequestedRange: Equatable {
+  /// The field has no range that Ferry supports, so it is ignored.
   case whole
   case part(Range<Int64>)
   case unsatisfiable
 
-  static func parse(_ field: String, size: Int64) -> ByteRange {
+  static func parse(_ field: String, size: Int64) -> RequestedRange {
     guard field.lowercasedASCII.hasPrefix("bytes=") else { return .whole }
     let set = field.dropFirst(6).split(separator: ",", omittingEmptySubsequences: false)
     guard set.count == 1 else { return .whole }
@@ -86,7 +86,7 @@ enum ByteRange: Equatable {
   }
 }
 
-/// A stream of a body as a reply's body.
+/// A body stream as the body of a reply.
 final class BodyStreamSource: ResponseSource {
   private let stream: BodyStream
   init(_ stream: BodyStream) { self.stream = stream }

@@ -11,14 +11,14 @@ extension TransferAPI {
       Route("DELETE", "/v1/sessions/{session}/cache") { api, context in
         try context.allowQuery()
         try await api.view(context).emptyCache(of: context.sessionID())
-        return Reply.noContent()
+        return ReplyBuilder.noContent()
       },
     ]
   }
 
   private func readCache(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("limit")
-    let limit = try Pages.limit(context)
+    let limit = try Pagination.limit(context)
     let (usage, entries) =
       try await view(context).cache(of: context.sessionID(), entries: limit) ?? (.none, [])
     var writer = JSONWriter()
@@ -30,7 +30,7 @@ extension TransferAPI {
       writer.field("countOfEntries", usage.count)
       writer.arrayField("entries", entries) { writer, entry in Self.encode(entry, into: &writer) }
     }
-    return Reply.resource(writer.bytes, for: context)
+    return ReplyBuilder.resource(writer.bytes, for: context)
   }
 
   private static func encode(_ entry: CacheUsage.Entry, into writer: inout JSONWriter) {

@@ -11,13 +11,14 @@ extension TransferAPI {
       Route("GET", "/v1/configurations") { try await $0.listConfigurations($1) },
       Route("GET", "/v1/configurations/{name}") { api, context in
         try context.allowQuery()
-        return Reply.resource(try await api.view(context).configuration(context.name()).json, for: context)
+        return ReplyBuilder.resource(
+          try await api.view(context).configuration(context.name()).json, for: context)
       },
       Route("PUT", "/v1/configurations/{name}") { try await $0.replaceConfiguration($1) },
       Route("DELETE", "/v1/configurations/{name}") { api, context in
         try context.allowQuery()
         try await api.view(context).deleteConfiguration(context.name())
-        return Reply.noContent()
+        return ReplyBuilder.noContent()
       },
     ]
   }
@@ -30,7 +31,9 @@ extension TransferAPI {
     let given = reader.string("name")
     let name = given ?? ""
     if reader.isMissing("name") { reader.reject("name", "is required") }
-    if given != nil, !NamedConfiguration.isValid(name: name) { reader.reject("name", Self.nameRule) }
+    if given != nil, !NamedConfiguration.isValid(name: name) {
+      reader.reject("name", "\(Self.nameRule), not '\(name)'")
+    }
     var configuration = SessionConfiguration()
     if var fields = reader.object("configuration") {
       configuration = try await ConfigurationPayload.read(&fields)
@@ -46,17 +49,18 @@ extension TransferAPI {
       let named = try await view.createConfiguration(name, read) { named in
         idempotent?.reply(status: 201, type: "application/json", location: location, body: named.json)
       }
-      return Reply.resource(named.json, for: context, status: 201, fields: [.location: location])
+      return ReplyBuilder.resource(named.json, for: context, status: 201, fields: [.location: location])
     }
   }
 
-  private static let nameRule = "must be 1 to 128 letters, digits, '.', '_' or '-'"
+  private static let nameRule = "must have 1 to 128 characters of letters, digits, '.', '_' and '-'"
 
   private func listConfigurations(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("limit", "cursor")
-    let limit = try Pages.limit(context)
-    let items = try await view(context).configurations(after: Pages.textCursor(context), limit: limit + 1)
-    return Pages.reply(items, limit: limit, cursor: { Array($0.name.text.utf8) }, context)
+    let limit = try Pagination.limit(context)
+    let items = try await view(context).configurations(
+      after: Pagination.textCursor(context), limit: limit + 1)
+    return Pagination.reply(items, limit: limit, cursor: { Array($0.name.text.utf8) }, context)
   }
 
   private func replaceConfiguration(_ context: RequestContext) async throws -> ServerResponse {
@@ -64,7 +68,8 @@ extension TransferAPI {
     let name = try context.name()
     guard NamedConfiguration.isValid(name: name) else {
       throw Problem(
-        .invalidRequest, violations: [FieldViolation(pointer: "/name", detail: Self.nameRule)])
+        .invalidRequest,
+        violations: [FieldViolation(pointer: "/name", detail: "\(Self.nameRule), not '\(name)'")])
     }
     let view = try view(context)
     let violations = Violations()
@@ -79,7 +84,8 @@ extension TransferAPI {
       return EntityTag.permits(ifMatch, tag) && !EntityTag.matches(ifNoneMatch, tag)
     }
     let fields: HTTPFields = result.isNew ? [.location: "/v1/configurations/\(name)"] : [:]
-    return Reply.resource(result.named.json, for: context, status: result.isNew ? 201 : 200, fields: fields)
+    return ReplyBuilder.resource(
+      result.named.json, for: context, status: result.isNew ? 201 : 200, fields: fields)
   }
 }
 

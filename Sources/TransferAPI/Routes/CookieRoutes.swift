@@ -10,18 +10,18 @@ extension TransferAPI {
     [
       Route("GET", "/v1/sessions/{session}/cookies") { api, context in
         let filter = try Self.cookieFilter(context)
-        return Pages.whole(try await api.view(context).cookies(of: context.sessionID(), filter), context)
+        return Pagination.whole(try await api.view(context).cookies(of: context.sessionID(), filter), context)
       },
       Route("PUT", "/v1/sessions/{session}/cookies") { try await $0.setCookies($1) },
       Route("DELETE", "/v1/sessions/{session}/cookies") { api, context in
         let filter = try Self.cookieFilter(context)
         try await api.view(context).removeCookies(of: context.sessionID(), filter)
-        return Reply.noContent()
+        return ReplyBuilder.noContent()
       },
     ]
   }
 
-  /// Takes one cookie, or several as `GET` gives them: `{"items":[…]}`.
+  /// Stores one cookie, or a list in the form that `GET` returns: `{"items":[…]}`.
   private func setCookies(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
     let id = try context.sessionID()
@@ -51,8 +51,9 @@ extension TransferAPI {
     }
     guard violations.isEmpty else { throw Problem(violations) }
     let kept = try await view(context).setCookies(cookies, of: id)
-    // One that has expired took another away: there is nothing else to show.
-    return isList ? Pages.whole(kept, context) : Reply.resource((kept.first ?? cookies[0]).json, for: context)
+    // An expired cookie only deletes another. The reply then shows the cookie as sent.
+    return isList
+      ? Pagination.whole(kept, context) : ReplyBuilder.resource((kept.first ?? cookies[0]).json, for: context)
   }
 
   private static func cookie(
@@ -62,14 +63,14 @@ extension TransferAPI {
     return Cookie(validating: &reader, now: now, place: TransferService.place(ofURL:))
   }
 
-  /// Which cookies the query names; without one, all.
+  /// Returns the filter of the query. Without parameters it matches all cookies.
   private static func cookieFilter(_ context: RequestContext) throws -> CookieFilter {
     try context.allowQuery("domain", "path", "name")
     let (path, name) = (context.value("path"), context.value("name"))
     guard let domain = context.value("domain") else { return CookieFilter(path: path, name: name) }
     guard let filter = CookieFilter(domain: domain, path: path, name: name) else {
       throw RequestContext.invalid(
-        "domain", "must be a host's name in ASCII or an address, perhaps after a dot")
+        "domain", "must be an ASCII host name or an address, optionally preceded by a dot, not '\(domain)'")
     }
     return filter
   }

@@ -15,7 +15,7 @@ extension TransferAPI {
 
   private func listCredentials(_ context: RequestContext) async throws -> ServerResponse {
     let matches = try Self.filter(context)
-    return Pages.whole(
+    return Pagination.whole(
       try await view(context).credentials(of: context.sessionID()).filter { matches($0.space) }, context)
   }
 
@@ -24,7 +24,7 @@ extension TransferAPI {
     let id = try context.sessionID()
     let setting = try CredentialEntry(JSONParser.parse(try await context.jsonBytes()))
     try await view(context).setCredential(setting.credential, for: setting.space, in: id)
-    return Reply.resource(setting.json, for: context)
+    return ReplyBuilder.resource(setting.json, for: context)
   }
 
   private func deleteCredentials(_ context: RequestContext) async throws -> ServerResponse {
@@ -33,10 +33,10 @@ extension TransferAPI {
     try await view(context).removeCredentials(of: context.sessionID()) { space in
       matches(space) && named.map { $0 == space } ?? true
     }
-    return Reply.noContent()
+    return ReplyBuilder.noContent()
   }
 
-  /// The space that a body names, as `PUT` does.
+  /// Reads the protection space from the body, which has the form of the `PUT`.
   private static func space(_ context: RequestContext) async throws -> ProtectionSpace? {
     let violations = Violations()
     var reader = ObjectReader(try await context.optionalJSON(), at: "", violations)
@@ -47,7 +47,7 @@ extension TransferAPI {
     return space
   }
 
-  /// Which spaces the query names; without one, all.
+  /// Returns the filter of the query. Without parameters it matches all protection spaces.
   private static func filter(_ context: RequestContext) throws -> @Sendable (ProtectionSpace) -> Bool {
     try context.allowQuery("host", "port", "protocol", "realm", "authenticationMethod", "isProxy")
     let (host, protocolName) = (context.value("host")?.lowercased(), context.value("protocol"))

@@ -10,23 +10,24 @@ extension TransferAPI {
       Route("GET", "/v1/sessions/{session}/decisions") { try await $0.listDecisions($1) },
       Route("GET", "/v1/decisions/{decision}", isPrompt: true) { api, context in
         try context.allowQuery()
-        return Reply.resource(try await api.view(context).decision(context.decisionID()).json, for: context)
+        return ReplyBuilder.resource(
+          try await api.view(context).decision(context.decisionID()).json, for: context)
       },
       Route("POST", "/v1/decisions/{decision}", isPrompt: true) { api, context in
         try context.allowQuery()
         let id = try context.decisionID()
         let answer = try JSONParser.parse(try await context.jsonBytes())
-        return Reply.resource(try await api.view(context).answer(id, with: answer).json, for: context)
+        return ReplyBuilder.resource(try await api.view(context).answer(id, with: answer).json, for: context)
       },
     ]
   }
 
   private func listDecisions(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("limit", "cursor", "state")
-    let limit = try Pages.limit(context)
+    let limit = try Pagination.limit(context)
     let decisions = try await view(context).decisions(
-      of: context.sessionID(), state: try context.choice("state"), after: try Pages.cursor(context),
+      of: context.sessionID(), state: try context.choice("state"), after: try Pagination.cursor(context),
       limit: limit + 1)
-    return Pages.reply(decisions, limit: limit, id: \.id, context)
+    return Pagination.reply(decisions, limit: limit, id: \.id, context)
   }
 }

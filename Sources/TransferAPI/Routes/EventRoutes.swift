@@ -22,15 +22,15 @@ extension TransferAPI {
   }
 
   private func stream(
-    _ context: RequestContext, _ subscribe: (EventWish) async throws -> EventSubscription
+    _ context: RequestContext, _ subscribe: (EventFilter) async throws -> EventSubscription
   ) async throws -> ServerResponse {
     try context.allowQuery("after", "types", "progress", "data")
-    try Acceptance.checkStream(context)
+    try ContentNegotiation.checkStream(context)
     if let data = context.value("data"), data != "inline" {
-      throw RequestContext.invalid("data", "must be inline")
+      throw RequestContext.invalid("data", "must be inline, not '\(data)'")
     }
     let subscription = try await subscribe(
-      EventWish(
+      EventFilter(
         after: try Self.cursor(context), types: try Self.types(context),
         wantsProgress: try context.flag("progress") ?? true, wantsData: context.value("data") != nil))
     var fields = HTTPFields()
@@ -41,17 +41,17 @@ extension TransferAPI {
       status: .ok, fields: fields, body: .source(EventStreamSource(subscription), length: nil))
   }
 
-  /// Last-Event-ID is stronger than `after`: a client that reconnects knows better than its first URL.
+  /// Last-Event-ID takes precedence over `after`, because a client that reconnects repeats its first URL.
   private static func cursor(_ context: RequestContext) throws(Problem) -> Int64? {
     let after = try context.value("after").map { text throws(Problem) in
       guard let id = eventID(text) else {
-        throw RequestContext.invalid("after", "must be the id of an event")
+        throw RequestContext.invalid("after", "must be the id of an event, not '\(text)'")
       }
       return id
     }
     guard let text = context.field(.lastEventID), !text.isEmpty else { return after }
     guard let id = eventID(text) else {
-      throw RequestContext.invalid(.lastEventID, "must be the id of an event")
+      throw RequestContext.invalid(.lastEventID, "must be the id of an event, not '\(text)'")
     }
     return id
   }
@@ -63,7 +63,7 @@ extension TransferAPI {
     var types: Set<EventType> = []
     for name in text.split(separator: ",") {
       guard let type = EventType(rawValue: String(name)) else {
-        throw RequestContext.invalid("types", "unknown event type '\(name)'")
+        throw RequestContext.invalid("types", "unknown event type '\(name)'; /openapi.yaml lists the types")
       }
       types.insert(type)
     }
@@ -71,7 +71,7 @@ extension TransferAPI {
   }
 }
 
-/// A subscription as a reply's body.
+/// An event stream as the body of a reply.
 final class EventStreamSource: ResponseSource {
   private let subscription: EventSubscription
   init(_ subscription: EventSubscription) { self.subscription = subscription }

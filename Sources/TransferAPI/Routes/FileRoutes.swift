@@ -15,14 +15,14 @@ extension TransferAPI {
       Route("DELETE", "/v1/files/{file}") { api, context in
         try context.allowQuery()
         try await api.view(context).deleteFile(context.fileID())
-        return Reply.noContent()
+        return ReplyBuilder.noContent()
       },
     ]
   }
 
   // MARK: Creating
 
-  /// The raw body is the file; JSON names a download to take it from.
+  /// Creates a file from the request's body, or from a finished task's body if the request is JSON.
   private func createFile(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
     let type = context.field(.contentType)
@@ -59,13 +59,14 @@ extension TransferAPI {
     guard value.isObject else { throw Problem(violations) }
     let text = reader.string("fromTask")
     if reader.isMissing("fromTask") {
-      reader.reject("fromTask", "is required; send a file that is JSON itself as application/octet-stream")
+      reader.reject(
+        "fromTask", "is required; to store a file that is itself JSON, send it as application/octet-stream")
     }
     let id = text.flatMap { TaskID($0) }
-    if text != nil, id == nil { reader.reject("fromTask", "is not the id of a task") }
+    if let text, id == nil { reader.reject("fromTask", "must be the id of a task, not '\(text)'") }
     reader.finish()
     guard violations.isEmpty, let id else { throw Problem(violations) }
-    // The task's process has its body, and may have it in its memory.
+    // The task's owner has its body, possibly in memory.
     let view = try view(context)
     return try await route(context.with(RequestBody(bytes)), about: .task(id), of: view.tenant) {
       context, _ in
@@ -86,7 +87,7 @@ extension TransferAPI {
         idempotent?.reply(
           status: 201, type: "application/json", location: "/v1/files/\(file.id)", body: file.json)
       }
-      return Reply.resource(
+      return ReplyBuilder.resource(
         file.json, for: context, status: 201, fields: [.location: "/v1/files/\(file.id)"])
     }
     let response = try await idempotent.run(create)
@@ -98,21 +99,21 @@ extension TransferAPI {
 
   private func listFiles(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("limit", "cursor")
-    let limit = try Pages.limit(context)
-    let files = try await view(context).files(after: try Pages.cursor(context), limit: limit + 1)
-    return Pages.reply(files, limit: limit, id: \.id, context)
+    let limit = try Pagination.limit(context)
+    let files = try await view(context).files(after: try Pagination.cursor(context), limit: limit + 1)
+    return Pagination.reply(files, limit: limit, id: \.id, context)
   }
 
-  /// The file's bytes; its description for a client that wants JSON.
+  /// Returns the file's bytes, or its description if the client accepts JSON but not the file's type.
   private func readFile(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
     let view = try view(context)
     let file = try await view.file(context.fileID())
     let type = file.contentType ?? "application/octet-stream"
-    if let accept = context.field(.accept), !Acceptance.accepts(accept, type),
-      Acceptance.accepts(accept, "application/json")
+    if let accept = context.field(.accept), !ContentNegotiation.accepts(accept, type),
+      ContentNegotiation.accepts(accept, "application/json")
     {
-      return Reply.resource(file.json, for: context)
+      return ReplyBuilder.resource(file.json, for: context)
     }
     var fields = StoredContent.safeFields(type: type)
     fields[.contentDisposition] = "attachment"

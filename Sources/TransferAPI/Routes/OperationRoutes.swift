@@ -6,13 +6,13 @@ internal import TransferService
 extension TransferAPI {
   static var operationRoutes: [Route] {
     [
-      Route("GET", "/livez", isPublic: true) { _, _ in Reply.text("ok\n") },
+      Route("GET", "/livez", isPublic: true) { _, _ in ReplyBuilder.text("ok\n") },
       Route("GET", "/readyz", isPublic: true) { api, _ in
         guard !api.service.isLeaving else { throw Problem.draining(retryAfter: 1) }
-        if let obstacle = await api.service.obstacle() {
+        if let obstacle = await api.service.readinessFailure() {
           throw Problem(.storeUnavailable, obstacle).with("Retry-After", "1")
         }
-        return Reply.text(Self.readiness(refused: api.service.refusedDocuments))
+        return ReplyBuilder.text(Self.readiness(refused: api.service.refusedDocuments))
       },
       Route("GET", "/version", isPublic: true) { api, _ in
         var writer = JSONWriter()
@@ -20,22 +20,22 @@ extension TransferAPI {
           writer.field("name", "ferry")
           writer.field("version", api.version.number)
         }
-        return Reply.json(writer.bytes)
+        return ReplyBuilder.json(writer.bytes)
       },
       Route("GET", "/openapi.yaml", isPublic: true) { _, _ in
-        Reply.json(PackageResources.openapi_yaml, type: "application/yaml")
+        ReplyBuilder.json(PackageResources.openapi_yaml, type: "application/yaml")
       },
       Route("GET", "/problems/{problem}", isPublic: true) { _, context in
         guard let kind = ProblemKind.all.first(where: { $0.slug == context.parameters["problem"] }) else {
           throw Problem(.notFound, "no problem has this name")
         }
-        return Reply.text(Self.page(of: kind), type: "text/html; charset=utf-8")
+        return ReplyBuilder.text(Self.page(of: kind), type: "text/html; charset=utf-8")
       },
     ]
   }
 
-  /// What `/readyz` says of a service that is ready.
-  /// - Parameter refused: how many documents of another version wait in the store.
+  /// The body of `/readyz` of a service that is ready.
+  /// - Parameter refused: the number of unreadable documents of another version in the queues.
   static func readiness(refused: Int) -> String {
     refused == 0
       ? "ok\n"

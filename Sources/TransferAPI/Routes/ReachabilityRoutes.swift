@@ -19,9 +19,9 @@ extension TransferAPI {
     let timeout = reader.number("timeoutInterval", in: 0.001...60) ?? 10
     reader.finish()
     guard let url, violations.isEmpty else { throw Problem(violations) }
-    return Reply.json(
-      try await view(context).reach(
-        url, timeout: timeout, hasTenants: gatehouse.gatekeeper.hasTokens
+    return ReplyBuilder.json(
+      try await view(context).probe(
+        url, timeout: timeout, hasTenants: authenticator.current.hasTokens
       ).json)
   }
 }

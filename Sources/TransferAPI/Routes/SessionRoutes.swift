@@ -14,26 +14,26 @@ extension TransferAPI {
       Route("GET", "/v1/sessions/{session}", isPrompt: true) { api, context in
         try context.allowQuery()
         let view = try api.view(context)
-        let session = try await view.whole(view.session(context.sessionID()))
-        return Reply.resource(session.json, for: context)
+        let session = try await view.withConfiguration(view.session(context.sessionID()))
+        return ReplyBuilder.resource(session.json, for: context)
       },
       Route("POST", "/v1/sessions/{session}/invalidate") { try await $0.invalidateSession($1) },
       Route("POST", "/v1/sessions/{session}/reset") { api, context in
         try context.allowQuery()
         let id = try context.sessionID()
-        try await context.expectNoMembers()
-        return Reply.resource(try await api.view(context).reset(id).json, for: context)
+        try await context.requireEmptyBody()
+        return ReplyBuilder.resource(try await api.view(context).reset(id).json, for: context)
       },
       Route("POST", "/v1/sessions/{session}/flush") { api, context in
         try context.allowQuery()
         let id = try context.sessionID()
-        try await context.expectNoMembers()
-        return Reply.resource(try await api.view(context).flush(id).json, for: context)
+        try await context.requireEmptyBody()
+        return ReplyBuilder.resource(try await api.view(context).flush(id).json, for: context)
       },
       Route("DELETE", "/v1/sessions/{session}") { api, context in
         try context.allowQuery()
         try await api.view(context).deleteSession(context.sessionID())
-        return Reply.noContent()
+        return ReplyBuilder.noContent()
       },
     ]
   }
@@ -51,7 +51,7 @@ extension TransferAPI {
   }
 
   private func createSession(
-    _ context: RequestContext, _ bytes: [UInt8], _ json: JSONValue, _ entry: Cluster.Entry
+    _ context: RequestContext, _ bytes: [UInt8], _ json: JSONValue, _ entry: Cluster.LocalRequest
   ) async throws -> ServerResponse {
     let view = try view(context)
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
@@ -66,36 +66,36 @@ extension TransferAPI {
           body: session.json)
       }
       let fields: HTTPFields = [.location: "/v1/sessions/\(session.id)"]
-      return Reply.resource(session.json, for: context, status: isNew ? 201 : 200, fields: fields)
+      return ReplyBuilder.resource(session.json, for: context, status: isNew ? 201 : 200, fields: fields)
     }
     return try await idempotent.run(create)
   }
 
   private func listSessions(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("limit", "cursor", "type", "state")
-    // Another service that joins the lists wants to know whether there is more.
-    let limit = try Pages.limit(context, more: context.isFromPeer ? 1 : 0)
+    // A service that merges lists requests one more, to know whether there are further sessions.
+    let limit = try Pagination.limit(context, more: context.isFromPeer ? 1 : 0)
     let (type, state) = (
       try context.choice("type") as SessionType?, try context.choice("state") as SessionState?
     )
-    let cursor: SessionID? = try Pages.cursor(context)
+    let cursor: SessionID? = try Pagination.cursor(context)
     let view = try view(context)
     let list = { view.sessions(type: type, state: state, after: cursor, limit: limit + 1) }
     let gathered = try await service.cluster.gather(
       context.request, of: view.tenant, isForwarded: context.isFromPeer, limit: limit + 1, list)
     guard let others = gathered.others else {
       let (items, hasMore) = try await ListedSession.page(of: gathered.own, limit: limit, view)
-      var reply = Pages.reply(items, limit: limit, hasMore: hasMore, id: \.id, context)
+      var reply = Pagination.reply(items, limit: limit, hasMore: hasMore, id: \.id, context)
       reply.head.headerFields.append(contentsOf: gathered.fields)
       return reply
     }
     let own = try await ListedSession.page(of: gathered.own, limit: limit + 1, view)
     let hasMore = own.hasMore || gathered.othersHaveMore
     let listed = own.items + others.compactMap { ListedSession($0) }
-    // One that moves from one process to another may be in both of their lists.
+    // A session that moves between services may be in both lists.
     let all = Dictionary(listed.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let page = all.values.sorted { $0.id < $1.id }.prefix(limit + 1)
-    return Pages.reply(Array(page), limit: limit, hasMore: hasMore, id: \.id, context)
+    return Pagination.reply(Array(page), limit: limit, hasMore: hasMore, id: \.id, context)
   }
 
   private func invalidateSession(_ context: RequestContext) async throws -> ServerResponse {
@@ -107,11 +107,12 @@ extension TransferAPI {
     reader.finish()
     guard violations.isEmpty else { throw Problem(violations) }
     let session = try await view(context).invalidate(id, mode)
-    return Reply.resource(session.json, for: context, status: 202, fields: [.location: "/v1/sessions/\(id)"])
+    return ReplyBuilder.resource(
+      session.json, for: context, status: 202, fields: [.location: "/v1/sessions/\(id)"])
   }
 }
 
-/// A session as a list has it, this process's or another's.
+/// A session in a list, of this service or another.
 private struct ListedSession: JSONEncodable {
   let id: SessionID
   let json: [UInt8]
@@ -131,7 +132,7 @@ private struct ListedSession: JSONEncodable {
 
   func encode(into writer: inout JSONWriter) { writer.raw(json) }
 
-  /// This service's own sessions, up to the bytes of a page: the page ends at or before the last of them.
+  /// Returns this service's own sessions until the page's limit of bytes. The reply's page ends at or before the last of them.
   static func page(
     of sessions: [TransferSession], limit: Int, _ view: TenantView
   ) async throws -> (items: [Self], hasMore: Bool) {
@@ -140,10 +141,10 @@ private struct ListedSession: JSONEncodable {
       guard size < Limits.pageBytes.value else { return (items, true) }
       let json: [UInt8]
       do throws(ServiceError) {
-        json = try await view.whole(session).listed.json
+        json = try await view.withConfiguration(session).listed.json
       } catch {
         switch error {
-        // It was deleted, or its row is unreadable.
+        // The session was deleted, or its row is unreadable.
         case .sessionNotFound, .storedDataUnreadable: continue
         default: throw error
         }

@@ -3,19 +3,19 @@ internal import HTTPServer
 internal import HTTPTypes
 internal import TransferModel
 
-/// Bytes at rest as a reply: validators, digest, and one range of them where that is asked for (RFC 9110 §14).
+/// A stored body or file as a reply: entity tag, digest, and one range if requested (RFC 9110 §14).
 struct StoredContent {
   let size: Int64
-  /// Lower-case hexadecimal.
+  /// In lowercase hexadecimal.
   let sha256: String
   let fields: HTTPFields
 
   static let unknownType = "application/octet-stream"
-  /// Bytes of what an origin or another client says of the content: more than this is not passed on in a reply's head.
+  /// The maximum size in bytes of each text about the content in a reply's head. Longer texts are left out.
   static let maximumType = Limits.replyTextBytes.value
   static let maximumFilename = Limits.replyTextBytes.value
 
-  /// What keeps a browser from running an origin's content under this service's name.
+  /// Header fields that keep a browser from running an origin's content under this service's name.
   static func safeFields(type: String) -> HTTPFields {
     var fields = HTTPFields()
     fields[.contentType] = type.utf8.count <= maximumType ? type : unknownType
@@ -31,7 +31,7 @@ struct StoredContent {
     var fields = fields
     let tag = "\"\(sha256)\""
     fields[.eTag] = tag
-    // Before the range, which may be one that only the other version has.
+    // If-Match precedes Range, because the range may exist only in the other version.
     try Precondition.check(context, tag: tag)
     fields[.acceptRanges] = "bytes"
     fields[.reprDigest] = "sha-256=:\(Base64.encode(Hexadecimal.bytes(sha256) ?? [])):"
@@ -42,7 +42,7 @@ struct StoredContent {
     guard ifRange == nil || ifRange == tag, let asked = context.field(.range) else {
       return ServerResponse(status: .ok, fields: fields, body: body(0..<size))
     }
-    switch ByteRange.parse(asked, size: size) {
+    switch RequestedRange.parse(asked, size: size) {
     case .whole: return ServerResponse(status: .ok, fields: fields, body: body(0..<size))
     case .part(let range):
       fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"

@@ -60,14 +60,15 @@ extension TransferAPI {
         .invalidRequest,
         violations: [
           FieldViolation(
-            pointer: "", detail: "must not be an array: send a batch as application/x-ndjson, one task a line"
+            pointer: "",
+            detail: "must not be an array; send a batch as application/x-ndjson, one task per line"
           )
         ])
     }
     var specification = try await TaskPayload.specification(json, in: session, view)
-    // A task that was not resumed would not end while the client waits.
+    // A task that is not resumed would not end while the client waits.
     let wait = specification.resume ? context.preferredWait : nil
-    if wait != nil { try giveHandler(to: &specification, in: session) }
+    if wait != nil { try addCompletionHandler(to: &specification, in: session) }
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
     let includesBody = try Self.includesBody(context)
     let create: @Sendable () async throws -> ServerResponse = { [specification] in
@@ -78,23 +79,25 @@ extension TransferAPI {
       let task = created[0]
       let location: HTTPFields = [.location: "/v1/tasks/\(task.id)"]
       guard let seconds = wait else {
-        return Reply.resource(task.json, for: context, status: 201, fields: location)
+        return ReplyBuilder.resource(task.json, for: context, status: 201, fields: location)
       }
       return try await reply(afterWaitingFor: task.id, seconds, includesBody, idempotent, location, context)
     }
     return try await idempotent.run(create)
   }
 
-  /// The reply is the task's completion handler.
-  private func giveHandler(to specification: inout TaskSpecification, in session: TransferSession) throws {
+  /// Makes the reply the task's completion handler. Background sessions have no such handlers.
+  private func addCompletionHandler(to specification: inout TaskSpecification, in session: TransferSession)
+    throws
+  {
     guard session.type != .background else {
       throw RequestContext.invalid(
-        .prefer, "background sessions take no completion handlers: leave wait out, and listen to events")
+        .prefer, "wait must be left out in a background session; follow its events")
     }
     specification.isAwaited = true
   }
 
-  /// `Prefer: wait`: the finished task, or the running one when the time is up (RFC 7240 §4.3).
+  /// Waits as `Prefer: wait` asks, and replies with the finished task, or with the running task after that time (RFC 7240 §4.3).
   private func reply(
     afterWaitingFor id: TaskID, _ seconds: Double, _ includesBody: Bool, _ idempotent: IdempotentRequest?,
     _ location: HTTPFields, _ context: RequestContext
@@ -112,18 +115,19 @@ extension TransferAPI {
     var fields = location
     fields[.eTag] = EntityTag.of(body)
     fields[.preferenceApplied] = "wait=\(Int(seconds.rounded(.up)))"
-    return Reply.json(body, status: status, fields: fields)
+    return ReplyBuilder.json(body, status: status, fields: fields)
   }
 
   // MARK: Reading
 
   private func listTasks(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("limit", "cursor", "kind", "state")
-    let limit = try Pages.limit(context)
+    let limit = try Pagination.limit(context)
     let query = TaskQuery(
       session: try context.sessionID(), kind: try context.choice("kind"), state: try context.choice("state"),
-      after: try Pages.cursor(context), limit: limit + 1)
-    return Pages.reply(try await view(context).tasks(query).map(\.listed), limit: limit, id: \.id, context)
+      after: try Pagination.cursor(context), limit: limit + 1)
+    return Pagination.reply(
+      try await view(context).tasks(query).map(\.listItem), limit: limit, id: \.id, context)
   }
 
   private func readTask(_ context: RequestContext) async throws -> ServerResponse {
@@ -131,28 +135,28 @@ extension TransferAPI {
     let view = try view(context)
     let task = try await view.task(context.taskID())
     let includesBody = try Self.includesBody(context)
-    return Reply.resource(
+    return ReplyBuilder.resource(
       try await includesBody ? Self.jsonWithBody(task, view) : task.json, for: context)
   }
 
   private func readMetrics(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
     guard let metrics = try await view(context).metrics(of: context.taskID()) else {
-      throw Problem(.notFound, "the task has no metrics before its end")
+      throw Problem(.notFound, "the task has no metrics yet; read them after its end")
     }
-    return Reply.resource(metrics, for: context)
+    return ReplyBuilder.resource(metrics, for: context)
   }
 
   private static func includesBody(_ context: RequestContext) throws(Problem) -> Bool {
     guard let include = context.value("include") else { return false }
-    guard include == "body" else { throw RequestContext.invalid("include", "must be body") }
+    guard include == "body" else { throw RequestContext.invalid("include", "must be body, not '\(include)'") }
     return true
   }
 
-  /// The task with a small body inline: `text` where it is UTF-8, else `base64`.
+  /// The task with a small body inline: `text` if the body is UTF-8, otherwise `base64`.
   private static func jsonWithBody(_ task: TransferTask, _ view: TenantView) async throws -> [UInt8] {
     guard task.body != nil else { return task.json }
-    // It may be a file.
+    // Off the server's thread, because the body may be a file.
     let small = try await withTaskExecutorPreference(globalConcurrentExecutor) {
       try await view.smallBody(of: task.id)
     }
@@ -162,15 +166,15 @@ extension TransferAPI {
     return writer.bytes
   }
 
-  // MARK: Verbs
+  // MARK: Commands
 
   private func verb(
     _ context: RequestContext, _ call: (TaskID) async throws(ServiceError) -> TransferTask
   ) async throws -> ServerResponse {
     try context.allowQuery()
     let id = try context.taskID()
-    try await context.expectNoMembers()
-    return Reply.resource(try await call(id).json, for: context)
+    try await context.requireEmptyBody()
+    return ReplyBuilder.resource(try await call(id).json, for: context)
   }
 
   private func cancelTask(_ context: RequestContext) async throws -> ServerResponse {
@@ -182,24 +186,24 @@ extension TransferAPI {
     reader.finish()
     guard violations.isEmpty else { throw Problem(violations) }
     let view = try view(context)
-    guard wantsResumeData else { return Reply.resource(try await view.cancel(id).json, for: context) }
+    guard wantsResumeData else { return ReplyBuilder.resource(try await view.cancel(id).json, for: context) }
     let (task, resumeData) = try await view.cancelProducingResumeData(id)
     var writer = JSONWriter(capacity: 1024)
     writer.object { writer in
       task.encodeMembers(into: &writer)
       writer.field("resumeData", resumeData)
     }
-    return Reply.resource(writer.bytes, for: context)
+    return ReplyBuilder.resource(writer.bytes, for: context)
   }
 
   private func readResumeData(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
     guard let data = try await view(context).resumeData(of: context.taskID()) else {
-      throw Problem(.notFound, "the task left nothing to go on from")
+      throw Problem(.notFound, "the task has no resume data; start another task from its request")
     }
     var writer = JSONWriter()
     writer.object { $0.field("resumeData", data) }
-    return Reply.json(writer.bytes)
+    return ReplyBuilder.json(writer.bytes)
   }
 
   private func patchTask(_ context: RequestContext) async throws -> ServerResponse {
@@ -212,6 +216,6 @@ extension TransferAPI {
     let task = try await view(context).patch(id, patch) { task in
       EntityTag.permits(ifMatch, EntityTag.of(task.json))
     }
-    return Reply.resource(task.json, for: context)
+    return ReplyBuilder.resource(task.json, for: context)
   }
 }

@@ -5,19 +5,19 @@ internal import HTTPServer
 internal import HTTPTypes
 internal import TransferModel
 
-/// One operation of the contract.
+/// An operation of `openapi.yaml`.
 package struct Route: Sendable {
   package let method: String
-  /// A path with `{names}` for what varies.
+  /// The path, with `{names}` for its parameters.
   package let pattern: String
-  /// Served without a token.
+  /// Whether the route is served without a token.
   package let isPublic: Bool
-  /// Handled where it was read: it waits for no disk, and has little to say.
-  let isPrompt: Bool
-  /// What it brings has the type that it has, whatever the client accepts: an origin's bytes, a file, a stream.
-  let isOfAnyType: Bool
-  /// It takes bytes of any type, and looks at none of them.
-  let takesBytes: Bool
+  /// Whether the request runs on the server's thread, because it is short and waits for no disk.
+  let runsOnServerLoop: Bool
+  /// Whether the reply may have a type that the client does not accept: an origin's bytes, a file, an event stream.
+  let acceptsAnyMediaType: Bool
+  /// Whether the body has any type and is not parsed.
+  let acceptsAnyBody: Bool
   let handle: @Sendable (TransferAPI, RequestContext) async throws -> ServerResponse
 
   init(
@@ -28,14 +28,14 @@ package struct Route: Sendable {
     self.method = method
     self.pattern = pattern
     self.isPublic = isPublic
-    self.isPrompt = isPrompt
-    self.isOfAnyType = isOfAnyType
-    self.takesBytes = takesBytes
+    self.runsOnServerLoop = isPrompt
+    self.acceptsAnyMediaType = isOfAnyType
+    self.acceptsAnyBody = takesBytes
     self.handle = handle
   }
 
-  /// The thing that a request concerns, by its path; nil if any service can carry the request out.
-  func subject(_ context: RequestContext) -> Subject? {
+  /// Returns the subject of a request, from its path, or `nil` if any service can handle the request.
+  func subject(_ context: RequestContext) -> RequestSubject? {
     if let text = context.parameters["session"] { return SessionID(text).map { .session($0) } }
     if let text = context.parameters["task"] { return TaskID(text).map { .task($0) } }
     if let text = context.parameters["decision"] { return DecisionID(text).map { .decision($0) } }
@@ -43,16 +43,16 @@ package struct Route: Sendable {
     return pattern == "/v1/tasks" ? .session(.shared) : nil
   }
 
-  /// The executor for a request's handler; nil: the executor that the request already runs on.
+  /// - Returns: the executor for a request's handler, or `nil` for the executor that the request already runs on.
   func executor(for context: RequestContext, _ parsePool: FairPool?) -> (any TaskExecutor)? {
-    if let parsePool, !takesBytes, let tenant = context.tenant, context.hasLargeJSON {
+    if let parsePool, !acceptsAnyBody, let tenant = context.tenant, context.hasLargeJSON {
       return parsePool.executor(for: tenant.name)
     }
-    return isPrompt ? nil : globalConcurrentExecutor
+    return runsOnServerLoop ? nil : globalConcurrentExecutor
   }
 }
 
-/// Finds the route of a request: a tree of path segments, fixed ones before variable ones.
+/// Finds the route of a request in a tree of path segments. Fixed segments take precedence over parameters.
 struct Router: Sendable {
   private final class Node: Sendable {
     let fixed: [String: Node]

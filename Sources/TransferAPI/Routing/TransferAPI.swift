@@ -6,7 +6,7 @@ package import Logging
 internal import TransferModel
 package import TransferService
 
-/// The HTTP contract over the use cases: routes, and what all replies have in common.
+/// The HTTP API: its routes, and the parts that all replies share.
 package struct TransferAPI: Sendable {
   package struct Version: Sendable {
     package let number: String
@@ -15,48 +15,48 @@ package struct TransferAPI: Sendable {
 
   let service: TransferService
   let version: Version
-  let gatehouse: Gatehouse
+  let authenticator: ReloadableAuthenticator
   private let parsePool: FairPool?
   private let logger: Logger
 
-  /// - Parameter parsePool: carries out requests with large bodies in JSON; nil: Swift's threads do.
+  /// - Parameter parsePool: handles requests with large JSON bodies, or is `nil` to use Swift's pool.
   package init(
-    service: TransferService, gatehouse: Gatehouse, version: Version,
+    service: TransferService, authenticator: ReloadableAuthenticator, version: Version,
     parsePool: FairPool? = nil, logger: Logger
   ) {
     self.service = service
-    self.gatehouse = gatehouse
+    self.authenticator = authenticator
     self.version = version
     self.parsePool = parsePool
     self.logger = logger
   }
 
-  /// Every operation, as `openapi.yaml` has them.
+  /// All operations of `openapi.yaml`.
   package static var routes: [Route] {
     sessionRoutes + configurationRoutes + taskRoutes + bodyRoutes + uploadRoutes + decisionRoutes
       + credentialRoutes + cookieRoutes + cacheRoutes + reachabilityRoutes + fileRoutes
       + eventRoutes + operationRoutes
   }
 
-  /// What the server calls for each request.
+  /// Makes the handler for clients' requests.
   package func handler() -> HTTPHandler {
     let router = Router(Self.routes)
     return { request in
       await respond(to: request) { id in
         let match = router.match(method: request.head.method.rawValue, path: request.path)
         let isPublic = if case .route(let route, _) = match { route.isPublic } else { false }
-        let tenant = try gatehouse.gatekeeper.check(request, isPublic: isPublic)
+        let tenant = try authenticator.current.check(request, isPublic: isPublic)
         return try await reply(to: request, match, id, tenant, isFromPeer: false)
       }
     }
   }
 
-  /// What is called for each request that another process hands on: that one has checked whose it is.
+  /// Makes the handler for requests forwarded by other services, which have already authenticated them.
   package func peerHandler() -> HTTPHandler {
     let router = Router(Self.routes)
     return { request in
       switch await service.cluster.receive(request) {
-      case .question(let answer): return answer
+      case .query(let answer): return answer
       case .request(let tenant):
         return await respond(to: request) { id in
           let match = router.match(method: request.head.method.rawValue, path: request.path)
@@ -66,10 +66,12 @@ package struct TransferAPI: Sendable {
     }
   }
 
-  /// The reply to a request that the server refuses by itself.
-  package static func refusal(_ fault: RequestFault) -> ServerResponse { Reply.problem(Problem(fault)) }
+  /// Makes the reply to a request that the server itself refuses.
+  package static func refusal(_ fault: RequestFault) -> ServerResponse {
+    ReplyBuilder.problem(Problem(fault))
+  }
 
-  /// The service as the caller sees it: what is not that tenant's is not there.
+  /// Returns the view of the caller's tenant, which shows no other tenant's resources.
   func view(_ context: RequestContext) throws(Problem) -> TenantView {
     guard let tenant = context.tenant else { throw Problem(.unauthorized) }
     return service.view(of: tenant)
@@ -88,13 +90,13 @@ package struct TransferAPI: Sendable {
     } catch {
       let problem = Problem(error)
       if problem.kind.status >= 500 {
-        // A service that is about to stop refuses requests as it should.
+        // A service that is about to stop refuses requests as expected.
         logger.log(
           level: problem.kind == .draining ? .info : .error,
           problem.kind == .draining ? "request refused" : "request failed",
           metadata: ["request": "\(requestID)", "path": "\(request.path)", "error": "\(error)"])
       }
-      response = Reply.problem(problem)
+      response = ReplyBuilder.problem(problem)
     }
     response.head.headerFields[.requestID] = requestID
     return response
@@ -109,11 +111,11 @@ package struct TransferAPI: Sendable {
     }
   }
 
-  /// Carries a request out at the service that owns its subject.
-  /// - Parameter handle: carries it out here.
+  /// Runs a request at the service that owns its subject.
+  /// - Parameter handle: handles the request if this service is the owner.
   func route(
-    _ context: RequestContext, about subject: Subject, of tenant: Tenant,
-    _ handle: (RequestContext, Cluster.Entry) async throws -> ServerResponse
+    _ context: RequestContext, about subject: RequestSubject, of tenant: Tenant,
+    _ handle: (RequestContext, Cluster.LocalRequest) async throws -> ServerResponse
   ) async throws -> ServerResponse {
     try await service.cluster.route(
       context.request, about: subject, of: tenant, isForwarded: context.isFromPeer
@@ -135,7 +137,7 @@ package struct TransferAPI: Sendable {
         try await carryOut(route, context)
       }
       do throws(Problem) {
-        if !route.isOfAnyType { try Acceptance.check(request, response) }
+        if !route.acceptsAnyMediaType { try ContentNegotiation.check(request, response) }
         try Precondition.check(context, response)
       } catch {
         response.body.close()
@@ -146,9 +148,13 @@ package struct TransferAPI: Sendable {
       return ServerResponse(
         status: .noContent, fields: [.allow: allowed.joined(separator: ", "), .cacheControl: "no-store"])
     case .wrongMethod(let allowed):
-      throw Problem(.methodNotAllowed, "\(request.head.method.rawValue) \(request.path)")
-        .with("Allow", allowed.joined(separator: ", "))
-    case .none: throw Problem(.notFound, "nothing is at \(request.path)")
+      throw Problem(
+        .methodNotAllowed,
+        "\(request.path) does not support \(request.head.method.rawValue); use \(allowed.joined(separator: ", "))"
+      )
+      .with("Allow", allowed.joined(separator: ", "))
+    case .none:
+      throw Problem(.notFound, "no resource has the path \(request.path); /openapi.yaml lists the paths")
     }
   }
 }

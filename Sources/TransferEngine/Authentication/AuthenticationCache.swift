@@ -1,12 +1,12 @@
 internal import Limits
 internal import TransferModel
 
-/// What a session's requests were let in with, so that the next ones show it unasked (RFC 7617 §2.2, RFC 7616 §3.6). A
-/// session's own; belongs to its worker's loop.
+/// The authentication that servers and proxies have accepted, so that later requests send it without a challenge (RFC 7617 §2.2,
+/// RFC 7616 §3.6). Each session has its own, used only on its transfer loop.
 struct AuthenticationCache {
   private struct Entry {
     var attempt: Authenticator.Attempt
-    /// Directories of what Basic was asked for; empty: the whole host.
+    /// The directories of the paths that Basic was accepted for; empty for the whole host.
     var prefixes: [String]
   }
   private var entries: [ProtectionSpace: [Entry]] = [:]
@@ -14,8 +14,8 @@ struct AuthenticationCache {
   var isEmpty: Bool { entries.isEmpty }
 
   /// - Parameters:
-  ///   - place: host, port and protocol of the server or proxy.
-  ///   - path: of the request.
+  ///   - place: The host, port and protocol of the server or proxy.
+  ///   - path: The request's path.
   func attempt(at place: ProtectionSpace, path: String) -> Authenticator.Attempt? {
     guard let known = entries[place] else { return nil }
     return known.last { entry in entry.prefixes.isEmpty || entry.prefixes.contains { path.hasPrefix($0) } }?
@@ -40,7 +40,7 @@ struct AuthenticationCache {
     entries[place, default: []].append(Entry(attempt: attempt, prefixes: prefixes))
   }
 
-  /// It was refused.
+  /// Removes an authentication that was refused.
   mutating func forget(_ attempt: Authenticator.Attempt) {
     forget(at: attempt.space.place) { known in
       known.space == attempt.space
@@ -57,7 +57,7 @@ struct AuthenticationCache {
     if entries[place]?.isEmpty == true { entries[place] = nil }
   }
 
-  /// Up to and with the last slash.
+  /// Returns the path up to and including its last slash, without the query.
   private static func directory(of path: String) -> String {
     let path = path.prefix { $0 != "?" }
     return path.lastIndex(of: "/").map { String(path[...$0]) } ?? "/"
@@ -65,7 +65,7 @@ struct AuthenticationCache {
 }
 
 extension ProtectionSpace {
-  /// Who asks, without what for.
+  /// The host, port and protocol alone, without method and realm.
   var place: ProtectionSpace {
     ProtectionSpace(host: host, port: port, protocolName: protocolName, isProxy: isProxy)
   }

@@ -2,42 +2,42 @@ internal import HTTPFields
 internal import Limits
 internal import TransferModel
 
-/// What one task does about challenges of its server and of its proxy: a state machine without a socket.
+/// A task's handling of challenges, from its server and its proxy: a state machine without a socket.
 struct Authenticator {
   enum Side: Sendable { case server, proxy }
 
-  /// What a request shows of who sends it.
+  /// The authentication that a request sends.
   struct Attempt {
     var space: ProtectionSpace
-    /// nil: the process's own Kerberos ticket.
+    /// `nil` for the process's own Kerberos ticket.
     var credential: Credential?
-    /// Shared by all of a session's requests to the space: a nonce is counted once.
+    /// The Digest state, shared by all of a session's requests to the space because they count the same nonce.
     var digest: SharedDigest?
-    /// Negotiate's, for one request.
+    /// The Negotiate token, for one request.
     var token: [UInt8]?
-    /// The delegate gave it for this task; else it was stored, came with a URL, or had let the session in before.
-    var isAnswered = false
-    /// It is shown unasked, since it had let the session in before.
-    var isAdopted = false
-    /// An answer came that was no challenge.
+    /// Whether the delegate gave the credential for this task. Otherwise it was stored, was part of a URL, or was accepted before.
+    var isFromDelegate = false
+    /// Whether the attempt is sent without a challenge, because it was accepted before.
+    var isPreemptive = false
+    /// Whether a response without a challenge was received.
     var isConfirmed = false
-    /// The server has accepted a request with this attempt, so a challenge with a new nonce is no refusal.
-    /// `renew(_:)` resets it.
-    var isProven = false
+    /// Whether the server has accepted a request with this attempt, so that a challenge with a new nonce is no refusal. `renew(_:)`
+    /// resets it.
+    var wasAccepted = false
 
     var method: AuthenticationMethod { space.authenticationMethod }
     var scheme: (any AuthenticationScheme)? { AuthenticationSchemes.scheme(of: method) }
 
-    /// The response covers the body as well (`auth-int`).
+    /// Whether the Digest response covers the body as well (`auth-int`).
     var coversBody: Bool { digest?.value.quality == .requestAndBody }
 
-    /// False if it must cover a streamed body.
+    /// Returns `false` if the attempt must cover a streamed body.
     func canSign(_ request: TransferRequest) -> Bool { !coversBody || request.body?.isStream != true }
   }
 
-  /// What happens now.
-  enum Verdict {
-    /// The answer is the result.
+  /// The next step after a challenge.
+  enum NextStep {
+    /// The response is the result.
     case pass
     /// The request is sent again, with `attempt(_:)`.
     case send
@@ -46,16 +46,16 @@ struct Authenticator {
     case exhausted
   }
 
-  /// What the task's surroundings say.
-  struct Surroundings {
-    /// Credentials refused, after which it gives up.
+  /// The facts that the authenticator needs from its task and session.
+  struct Context {
+    /// The number of refused credentials after which the task gives up.
     var attemptLimit: Int
     var asks: (AuthenticationMethod) -> Bool
-    /// What is stored for a space.
+    /// Returns the stored credential of a space.
     var stored: (ProtectionSpace) -> Credential?
-    /// What came with the URL of the server, or of the proxy.
+    /// Returns the credential of the URL of the server or proxy.
     var given: (Side) -> Credential?
-    /// Whether Ferry can digest the body before sending it. False for a streamed body, unless the side authenticates only a CONNECT.
+    /// Whether Ferry can digest the body before sending it. `false` for a streamed body, unless the side authenticates only a CONNECT.
     var holdsBody: (Side) -> Bool = { _ in true }
   }
 
@@ -64,10 +64,10 @@ struct Authenticator {
     var digest: DigestAuthentication?
   }
 
-  private struct Party {
+  private struct SideState {
     var attempt: Attempt?
     var offers: [Offer] = []
-    /// What the delegate was asked about last.
+    /// The challenge that the delegate was asked about last.
     var asked: Offer?
     var rejected: Set<AuthenticationMethod> = []
     var refused: [Credential] = []
@@ -78,67 +78,67 @@ struct Authenticator {
     /// Gives the attempt a nonce of its own: a server may accept each nonce only once.
     mutating func renew(_ digest: DigestAuthentication) {
       attempt?.digest = SharedDigest(digest)
-      attempt?.isProven = false
+      attempt?.wasAccepted = false
       attempt?.isConfirmed = false
     }
   }
 
-  private var server = Party()
-  private var proxy = Party()
-  /// A server that calls every nonce stale is not believed for ever.
+  private var server = SideState()
+  private var proxy = SideState()
+  /// The limit for a server that calls every nonce stale.
   private static let maximumStaleNonces = Limits.staleNonces.value
 
-  private subscript(side: Side) -> Party {
+  private subscript(side: Side) -> SideState {
     get { side == .server ? server : proxy }
     set { if side == .server { server = newValue } else { proxy = newValue } }
   }
 
   func attempt(_ side: Side) -> Attempt? { side == .server ? server.attempt : proxy.attempt }
-  /// Whether requests go out as they were asked for.
+  /// Whether requests are sent without authentication.
   var isAnonymous: Bool { server.attempt == nil && proxy.attempt == nil }
 
-  // MARK: What requests are sent with
+  // MARK: Authentication of requests
 
-  /// Takes what an earlier request of the session was let in with.
+  /// Uses an authentication that was accepted from an earlier request of the session.
   mutating func adopt(_ attempt: Attempt, on side: Side) {
     guard self[side].attempt == nil, attempt.credential != nil || !self[side].hasTriedTicket,
       !self[side].rejected.contains(attempt.method)
     else { return }
     self[side].attempt = attempt
     self[side].attempt?.isConfirmed = false
-    self[side].attempt?.isAnswered = false
-    self[side].attempt?.isAdopted = true
-    self[side].attempt?.isProven = true
+    self[side].attempt?.isFromDelegate = false
+    self[side].attempt?.isPreemptive = true
+    self[side].attempt?.wasAccepted = true
   }
 
   mutating func setToken(_ token: [UInt8]?, on side: Side) { self[side].attempt?.token = token }
 
-  /// The next request goes to another origin: nothing of this one's is known there.
-  mutating func leaveOrigin() { server = Party() }
+  /// Resets the server's state, because the next request goes to another origin.
+  mutating func leaveOrigin() { server = SideState() }
 
-  /// The next request goes another way: what was shown to a proxy is for that one alone.
-  mutating func leaveProxy() { proxy = Party() }
+  /// Resets the proxy's state, because the next request uses another proxy or none.
+  mutating func leaveProxy() { proxy = SideState() }
 
-  // MARK: Answers
+  // MARK: Responses
 
-  /// An answer that is no challenge of that side: what was shown is good. Returned once.
+  /// Confirms the attempt after a response without a challenge from that side. Returns the attempt once.
   mutating func confirm(_ side: Side) -> Attempt? {
     guard self[side].attempt?.isConfirmed == false else { return nil }
     self[side].attempt?.isConfirmed = true
-    self[side].attempt?.isProven = true
+    self[side].attempt?.wasAccepted = true
     self[side].attempt?.token = nil
     self[side].staleNonces = 0
     return self[side].attempt
   }
 
-  /// A 401 or 407.
+  /// Handles a 401 or 407.
   /// - Parameters:
-  ///   - place: host, port and protocol of who asks.
-  ///   - refused: hears which attempt was of no use.
-  mutating func consider(
-    _ challenges: [HTTPChallenge], on side: Side, at place: ProtectionSpace, _ surroundings: Surroundings,
+  ///   - place: The host, port and protocol of the challenger.
+  ///   - refused: Receives an attempt that was refused.
+  mutating func handleChallenge(
+    _ challenges: [HTTPChallenge], on side: Side, at place: ProtectionSpace, _ surroundings: Context,
     refused: (Attempt) -> Void
-  ) -> Verdict {
+  ) -> NextStep {
     self[side].offers = Self.offers(challenges, at: place, holdsBody: surroundings.holdsBody(side))
     if let attempt = self[side].attempt {
       if let digest = attempt.digest, self[side].staleNonces < Self.maximumStaleNonces,
@@ -149,14 +149,14 @@ struct Authenticator {
         digest.value = fresh
         return .send
       }
-      if attempt.isProven, let digest = attempt.digest,
+      if attempt.wasAccepted, let digest = attempt.digest,
         let fresh = self[side].offers.lazy.compactMap(\.digest).first(where: digest.value.isRenewed(by:))
       {
         self[side].renew(fresh)
         return .send
       }
-      if attempt.isAdopted, !self[side].offers.contains(where: { $0.space == attempt.space }) {
-        // What let the session in elsewhere on the host says nothing of this realm.
+      if attempt.isPreemptive, !self[side].offers.contains(where: { $0.space == attempt.space }) {
+        // An authentication that was accepted elsewhere on the host may not apply to this realm.
         self[side].attempt = nil
       } else {
         refused(attempt)
@@ -166,13 +166,13 @@ struct Authenticator {
     return choose(side, surroundings)
   }
 
-  /// No token could be made for the attempt.
-  mutating func tokenFailed(on side: Side, _ surroundings: Surroundings) -> Verdict {
+  /// Handles a failure to make the attempt's token.
+  mutating func tokenFailed(on side: Side, _ surroundings: Context) -> NextStep {
     guard let attempt = self[side].attempt else { return .pass }
     if attempt.credential == nil || surroundings.asks(attempt.method) {
       fail(side)
     } else {
-      // Nobody was shown it: it may be of use with another scheme.
+      // The credential was not sent, so it may work with another scheme.
       self[side].attempt = nil
       self[side].rejected.insert(attempt.method)
     }
@@ -184,13 +184,13 @@ struct Authenticator {
       self[side].failures += 1
       self[side].refused.append(credential)
     } else {
-      // The ticket was tried without being asked for: that it was of no use is nobody's failure.
+      // The ticket was tried without asking, so its refusal does not count as a failure.
       self[side].hasTriedTicket = true
     }
     self[side].attempt = nil
   }
 
-  private mutating func choose(_ side: Side, _ surroundings: Surroundings) -> Verdict {
+  private mutating func choose(_ side: Side, _ surroundings: Context) -> NextStep {
     for offer in self[side].offers where !self[side].rejected.contains(offer.space.authenticationMethod) {
       // A ticket of the process is tried before the delegate is asked.
       let hasToken = AuthenticationSchemes.scheme(of: offer.space.authenticationMethod)?.makeToken != nil
@@ -215,16 +215,16 @@ struct Authenticator {
     return challenge
   }
 
-  private func untried(_ offer: Offer, _ side: Side, _ surroundings: Surroundings) -> Credential? {
+  private func untried(_ offer: Offer, _ side: Side, _ surroundings: Context) -> Credential? {
     let refused = self[side].refused
     return [surroundings.stored(offer.space), surroundings.given(side)].lazy
       .compactMap { $0 }.first { candidate in
-        candidate.user != nil && offer.space.authenticationMethod.takesPassword
+        candidate.user != nil && offer.space.authenticationMethod.usesPassword
           && !refused.contains { $0.isSame(as: candidate) }
       }
   }
 
-  private mutating func use(_ credential: Credential?, for offer: Offer, on side: Side) -> Verdict {
+  private mutating func use(_ credential: Credential?, for offer: Offer, on side: Side) -> NextStep {
     self[side].attempt = Attempt(
       space: offer.space, credential: credential, digest: offer.digest.map { SharedDigest($0) })
     return .send
@@ -232,31 +232,31 @@ struct Authenticator {
 
   // MARK: The delegate's answers
 
-  mutating func useCredential(_ credential: Credential, on side: Side) -> Verdict {
+  mutating func useCredential(_ credential: Credential, on side: Side) -> NextStep {
     guard let offer = self[side].asked else { return .pass }
-    let verdict = use(credential, for: offer, on: side)
-    self[side].attempt?.isAnswered = true
-    return verdict
+    let nextStep = use(credential, for: offer, on: side)
+    self[side].attempt?.isFromDelegate = true
+    return nextStep
   }
 
-  /// What is stored or came with the URL, where it was not refused yet; else the answer is the result.
-  mutating func performDefaultHandling(on side: Side, _ surroundings: Surroundings) -> Verdict {
+  /// Uses the stored credential or the URL's, unless it was refused. Otherwise the response is the result.
+  mutating func performDefaultHandling(on side: Side, _ surroundings: Context) -> NextStep {
     guard let offer = self[side].asked, let credential = untried(offer, side, surroundings) else {
       return .pass
     }
     return use(credential, for: offer, on: side)
   }
 
-  /// The next of what was offered.
-  mutating func rejectProtectionSpace(on side: Side, _ surroundings: Surroundings) -> Verdict {
+  /// Tries the next offered scheme.
+  mutating func rejectProtectionSpace(on side: Side, _ surroundings: Context) -> NextStep {
     guard let offer = self[side].asked else { return .pass }
     self[side].rejected.insert(offer.space.authenticationMethod)
     return choose(side, surroundings)
   }
 
-  // MARK: What is offered
+  // MARK: Offers
 
-  /// The schemes that are known here, the strongest first.
+  /// Returns the offers that Ferry supports, the strongest first.
   private static func offers(
     _ challenges: [HTTPChallenge], at place: ProtectionSpace, holdsBody: Bool
   ) -> [Offer] {
@@ -270,7 +270,7 @@ struct Authenticator {
       space.authenticationMethod = method
       space.realm = challenge.realm
       if let known = offers.firstIndex(where: { $0.space.authenticationMethod == method }) {
-        // Of two Digests the stronger one; of others the first.
+        // If both challenges are Digest, the stronger one counts. For any other scheme, the first one counts.
         if let digest, let other = offers[known].digest,
           digest.algorithm.strength > other.algorithm.strength
         {
@@ -285,7 +285,7 @@ struct Authenticator {
     }
   }
 
-  /// The server knows user and password, but wants another nonce (RFC 7616 §3.3).
+  /// Returns the challenge with a new nonce, if the server calls the old one stale (RFC 7616 §3.3).
   private static func staleNonce(
     _ challenges: [HTTPChallenge], _ digest: DigestAuthentication
   ) -> DigestAuthentication? {
@@ -295,13 +295,13 @@ struct Authenticator {
   }
 }
 
-/// A nonce that several requests count.
+/// A Digest state whose nonce several requests count.
 final class SharedDigest {
   var value: DigestAuthentication
   init(_ value: DigestAuthentication) { self.value = value }
 }
 
 extension HTTPChallenge {
-  /// What a SOCKS proxy's refusal stands for.
+  /// A challenge that stands for a SOCKS proxy's refusal.
   static let socks = HTTPChallenge(scheme: "socks")
 }

@@ -9,13 +9,13 @@ struct BodyDigests {
     ofFile[algorithm] = digest
   }
 
-  /// Nil where the attempt covers no body.
+  /// Returns the body's digest; `nil` if the attempt does not cover the body.
   func digest(of body: RequestContent?, for attempt: Authenticator.Attempt) -> String? {
     guard attempt.coversBody, let algorithm = attempt.digest?.value.algorithm else { return nil }
     return body?.isInFile == true ? ofFile[algorithm] : algorithm.hash(body?.data ?? [])
   }
 
-  /// The algorithm by which the stored file still has to be digested; nil if there is none.
+  /// Returns the algorithm by which the stored file must still be digested; `nil` if there is none.
   func missing(
     of body: RequestContent?, for authenticator: Authenticator, at url: CurlURL
   ) -> DigestAuthentication.Algorithm? {
@@ -27,6 +27,6 @@ struct BodyDigests {
 }
 
 extension Authenticator.Side {
-  /// Whether this side authenticates a CONNECT request instead of the transfer's request: a proxy does for https.
+  /// Whether this side authenticates a CONNECT request instead of the transfer's request, as a proxy does for an https URL.
   func wantsTunnel(to url: CurlURL) -> Bool { self == .proxy && url.scheme == "https" }
 }

@@ -3,7 +3,7 @@ internal import Curl
 internal import HTTPFields
 internal import TransferModel
 
-/// A server's Digest challenge and how often it was answered (RFC 7616; RFC 2069 where there is no qop).
+/// A server's Digest challenge and the number of its uses (RFC 7616, or RFC 2069 if it has no `qop`).
 struct DigestAuthentication: Sendable, Equatable {
   enum Algorithm: String, Sendable, CaseIterable {
     case md5 = "MD5"
@@ -26,7 +26,7 @@ struct DigestAuthentication: Sendable, Equatable {
 
     func hash(_ text: String) -> String { hash(Array(text.utf8)) }
 
-    /// Lower-case hexadecimal.
+    /// Returns the digest in lower-case hexadecimal.
     func hash(_ bytes: [UInt8]) -> String {
       var hasher = Hasher(self)
       hasher.update(bytes)
@@ -34,7 +34,7 @@ struct DigestAuthentication: Sendable, Equatable {
     }
   }
 
-  /// Takes bytes piece by piece.
+  /// An incremental digest.
   enum Hasher {
     case md5(Insecure.MD5)
     case sha256(SHA256)
@@ -61,7 +61,7 @@ struct DigestAuthentication: Sendable, Equatable {
       }
     }
 
-    /// Lower-case hexadecimal. Called once.
+    /// Returns the digest in lower-case hexadecimal. Call this once.
     func finalize() -> String {
       switch self {
       case .md5(let hash): Hexadecimal.text(Array(hash.finalize()))
@@ -80,16 +80,16 @@ struct DigestAuthentication: Sendable, Equatable {
 
   let realm: String
   let algorithm: Algorithm
-  /// `auth` if the server offers it, because it needs no digest of the body, else `auth-int`. Nil if the
-  /// challenge has no `qop` (RFC 2069).
+  /// `auth` if the server offers it, because it needs no digest of the body, else `auth-int`. `nil` if the challenge has no `qop` (RFC
+  /// 2069).
   let quality: Quality?
   private(set) var nonce: String
   private let opaque: String?
   private let hashesUser: Bool
-  /// How often `nonce` was used.
+  /// The number of uses of `nonce`.
   private var count: UInt32 = 0
 
-  /// Nil where the challenge is not one, or wants what is not known here.
+  /// Returns `nil` if the challenge is not Digest, or requires an unknown algorithm or quality.
   init?(_ challenge: HTTPChallenge) {
     guard challenge.scheme == "digest", let nonce = challenge.parameters["nonce"] else { return nil }
     let name = (challenge.parameters["algorithm"] ?? "MD5").lowercasedASCII
@@ -108,11 +108,11 @@ struct DigestAuthentication: Sendable, Equatable {
     hashesUser = challenge.parameters["userhash"]?.lowercasedASCII == "true"
   }
 
-  /// The value of the Authorization field for one request.
+  /// Returns the value of the Authorization field for one request.
   /// - Parameters:
-  ///   - target: the request line's.
-  ///   - bodyDigest: of the request's body, by the challenge's algorithm; wanted only for `requestAndBody`.
-  ///   - clientNonce: never used before.
+  ///   - target: The target of the request line.
+  ///   - bodyDigest: The digest of the request's body by the challenge's algorithm; needed only for `requestAndBody`.
+  ///   - clientNonce: A value that was never used before.
   mutating func authorization(
     user: String, password: String, method: String, target: String, bodyDigest: String? = nil,
     clientNonce: String
@@ -135,9 +135,9 @@ struct DigestAuthentication: Sendable, Equatable {
     return value
   }
 
-  /// What `Authentication-Info` or `Proxy-Authentication-Info` says of the next request (RFC 7616 §3.5).
+  /// Applies an `Authentication-Info` or `Proxy-Authentication-Info` field (RFC 7616 §3.5).
   mutating func takeUp(info: String) {
-    // Its parameters stand without a scheme before them.
+    // The field has parameters without a scheme before them.
     guard let nonce = HTTPChallenge.parse(["digest " + info]).first?.parameters["nextnonce"],
       nonce != self.nonce
     else { return }
@@ -145,7 +145,7 @@ struct DigestAuthentication: Sendable, Equatable {
     count = 0
   }
 
-  /// Whether a later challenge is the same one with another nonce.
+  /// Returns whether a later challenge is the same one with another nonce.
   func isRenewed(by other: DigestAuthentication) -> Bool {
     other.realm == realm && other.algorithm == algorithm && other.quality == quality && other.nonce != nonce
   }

@@ -3,13 +3,13 @@ internal import Limits
 
 /// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110 §11.3).
 package struct HTTPChallenge: Sendable, Equatable {
-  /// Lower case.
+  /// The scheme's name in lower case.
   var scheme: String
-  /// What stands in place of parameters: NTLM's and Negotiate's messages.
+  /// The token in place of parameters: an NTLM or Negotiate message.
   var token68: String?
   var parameters: Parameters = [:]
 
-  /// Parameters in order, with names in lower case. Their list is short, so that a search takes less time than a table.
+  /// Parameters in order, with names in lower case. Their list is short, so a search is faster than a table.
   struct Parameters: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     private struct Parameter: Sendable, Equatable {
       let name: String
@@ -23,14 +23,14 @@ package struct HTTPChallenge: Sendable, Equatable {
 
     mutating func append(_ name: String, _ value: String) { all.append(Parameter(name: name, value: value)) }
 
-    /// The value of the first parameter of that name.
+    /// Returns the value of the first parameter of that name.
     subscript(_ name: String) -> String? { all.first { $0.name == name }?.value }
   }
 
   var realm: String? { parameters["realm"] }
 
-  /// Reads all challenges of a message, in order. Several may stand in one field, and several fields in one message.
-  /// Unreadable elements, and those beyond the limit, are skipped.
+  /// Returns all challenges of a message, in order. A field may have several challenges, and a message several fields. Unreadable elements,
+  /// and those beyond the limit, are skipped.
   package static func parse(_ fields: [String]) -> [HTTPChallenge] {
     let most = Limits.challenges.value
     var challenges: [HTTPChallenge] = []
@@ -49,7 +49,7 @@ package struct HTTPChallenge: Sendable, Equatable {
           parameters = 0
           continue
         }
-        // A parameter without a scheme before it says nothing. Of one name, the first counts.
+        // A parameter without a scheme before it is ignored. If a name is repeated, its first value counts.
         parameters += 1
         let last = challenges.count - 1
         guard last >= first, parameters <= most else { continue }
@@ -61,7 +61,7 @@ package struct HTTPChallenge: Sendable, Equatable {
   }
 }
 
-/// Reads the pieces of a field's value.
+/// A scanner for a field's value.
 private struct Scanner {
   private let bytes: [UInt8]
   private var index = 0
@@ -74,13 +74,13 @@ private struct Scanner {
     while next == 0x20 || next == 0x09 { index += 1 }
   }
 
-  /// Past commas and blanks; false at the end.
+  /// Skips commas and blanks. Returns `false` at the end.
   mutating func skipSeparators() -> Bool {
     while let byte = next, byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: ",") { index += 1 }
     return index < bytes.count
   }
 
-  /// Past something that is no token.
+  /// Skips an element that does not begin with a token.
   mutating func skipElement() {
     index += 1
     while let byte = next, byte != UInt8(ascii: ",") { index += 1 }
@@ -94,7 +94,7 @@ private struct Scanner {
 
   func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
-  /// `= value` behind a parameter's name; nil, and nothing taken, where that does not follow.
+  /// Scans `= value` after a parameter's name. Returns `nil`, without advancing, if no `=` follows.
   mutating func parameterValue() -> Range<Int>? {
     let start = index
     skipBlanks()
@@ -108,7 +108,7 @@ private struct Scanner {
     return token() ?? index..<index
   }
 
-  /// The range of a quoted string, with its opening quote but without the closing one.
+  /// Returns the range of a quoted string, with its opening quote but without the closing one.
   private mutating func quotedString() -> Range<Int> {
     let start = index
     index += 1
@@ -118,7 +118,7 @@ private struct Scanner {
     return start..<end
   }
 
-  /// The text without quotes and escapes, or the token itself.
+  /// Returns the text without quotes and escapes, or the token itself.
   func unquoted(_ range: Range<Int>) -> String {
     guard range.first.map({ bytes[$0] }) == UInt8(ascii: "\"") else { return text(range) }
     let quoted = range.dropFirst()
@@ -132,7 +132,7 @@ private struct Scanner {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// What follows a scheme where it is neither a parameter nor another scheme.
+  /// Scans the token after a scheme. Returns `nil`, without advancing, if a parameter or another scheme follows.
   mutating func token68() -> Range<Int>? {
     let start = index
     skipBlanks()
@@ -143,7 +143,7 @@ private struct Scanner {
     let last = index
     let padded = index > end
     skipBlanks()
-    // `name = value` is a parameter, and `name` before a blank and more another scheme's.
+    // `name = value` is a parameter. A name that is followed by a blank and more text is another scheme.
     guard end > first, next == nil || next == UInt8(ascii: ","), padded || first > start else {
       index = start
       return nil

@@ -4,9 +4,9 @@ internal import EngineAPI
 internal import EventLoop
 internal import TransferModel
 
-/// Where a response's bytes go: memory while they are few, a file from then on. On the loop's thread.
+/// The destination of a response's bytes: memory while they are few, then a file. Used on the loop's thread.
 final class BodySink {
-  /// What became of the body: where it is, and its digest in lower-case hexadecimal.
+  /// The result of storing a body: its place, and its digest in lower-case hexadecimal.
   typealias Stored = Result<(body: TransferOutcome.Body, sha256: String), TransferError>
 
   private enum Storage {
@@ -14,9 +14,9 @@ final class BodySink {
     case file(BlobWriter, pending: [UInt8])
   }
   private let smallBodyLimit: Int
-  /// Bytes that a small body is going to have, as far as that was told.
+  /// The expected size of a small body in bytes; 0 if unknown or large.
   private let expectedSize: Int
-  /// Takes room for a body that stays where it is.
+  /// Reserves memory quota for a body that stays in memory.
   private let reserveSmall: (Int) -> Bool
   private let maximumSize: Int64
   private let makeFile: () -> BlobWriter
@@ -25,16 +25,16 @@ final class BodySink {
   private(set) var size: Int64 = 0
   private(set) var isTooLarge = false
   private(set) var isFull = false
-  /// The last chunk filled up by itself: the next will, too.
-  private var isFast = false
+  /// Whether the last chunk became full by itself, as the next probably will.
+  private var fillsChunks = false
 
-  /// - Parameter expectedSize: bytes that are going to come; -1: nobody knows.
+  /// - Parameter expectedSize: The expected size in bytes; -1 if unknown.
   init(
     smallBodyLimit: Int, maximumSize: Int64, expectedSize: Int64 = -1, live: LiveBody?,
     reserveSmall: @escaping (Int) -> Bool = { _ in true }, makeFile: @escaping () -> BlobWriter
   ) {
     self.reserveSmall = reserveSmall
-    // A body that is going to be a file is one from the start: many slow ones would fill the memory with their beginnings.
+    // A large body is a file from its first byte: the beginnings of many slow ones would fill the memory.
     let isSmall = expectedSize <= smallBodyLimit
     self.smallBodyLimit = isSmall ? smallBodyLimit : 0
     self.expectedSize = isSmall ? Int(max(expectedSize, 0)) : 0
@@ -43,7 +43,7 @@ final class BodySink {
     self.makeFile = makeFile
   }
 
-  /// Goes on behind `offset` bytes that `file` has already.
+  /// Continues after `offset` bytes that `file` has already.
   init(resuming file: BlobWriter, at offset: Int64, maximumSize: Int64) {
     (smallBodyLimit, expectedSize) = (0, 0)
     reserveSmall = { _ in true }
@@ -54,8 +54,8 @@ final class BodySink {
     size = offset
   }
 
-  /// Takes the bytes, also where it is full; false where they are too many for any body.
-  /// - Parameter drained: called from any thread when there is room again.
+  /// Accepts the bytes, even when the sink is full. Returns `false` if the body exceeds its maximum size.
+  /// - Parameter drained: Called from any thread when there is room again.
   func append(_ bytes: UnsafeRawBufferPointer, drained: @escaping @Sendable () -> Void) -> Bool {
     guard size + Int64(bytes.count) <= maximumSize else {
       isTooLarge = true
@@ -65,7 +65,7 @@ final class BodySink {
     live?.grow(to: size)
     switch storage {
     case .memory(var memory):
-      storage = .memory([])  // leaves one reference, so that the append copies nothing
+      storage = .memory([])  // Leaves one reference, so that the append copies nothing.
       if memory.isEmpty, bytes.count < expectedSize { memory.reserveCapacity(expectedSize) }
       memory.append(contentsOf: bytes)
       if memory.count <= smallBodyLimit {
@@ -79,7 +79,7 @@ final class BodySink {
       }
     case .file(let file, var pending):
       storage = .file(file, pending: [])
-      if pending.isEmpty, isFast { pending = file.room() }
+      if pending.isEmpty, fillsChunks { pending = file.chunkBuffer() }
       pending.append(contentsOf: bytes)
       storage = .file(file, pending: pending)
       flushIfLarge(drained)
@@ -91,13 +91,13 @@ final class BodySink {
     guard case .file(_, let pending) = storage, pending.count >= BlobWriter.chunkSize - 16 * 1024 else {
       return
     }
-    isFast = true
+    fillsChunks = true
     flush(drained)
   }
 
-  /// Hands over what a slow transfer has gathered: its readers wait for it, and it would fill the memory.
-  func flushSlow(_ drained: @escaping @Sendable () -> Void) {
-    isFast = false
+  /// Writes the bytes that a slow transfer has gathered, because readers wait for them and they would fill the memory.
+  func flushPartialChunk(_ drained: @escaping @Sendable () -> Void) {
+    fillsChunks = false
     flush(drained)
   }
 
@@ -110,7 +110,7 @@ final class BodySink {
     }
   }
 
-  /// Takes a whole body that is there already.
+  /// Uses a whole body that is stored already.
   func adopt(_ file: BlobWriter, size: Int64) {
     storage = .file(file, pending: [])
     self.size = size
@@ -118,17 +118,17 @@ final class BodySink {
     live?.grow(to: size)
   }
 
-  /// Looks again whether there is room.
+  /// Checks again whether there is room.
   func drainEnded() {
     guard isFull, case .file(let file, _) = storage else { return }
     isFull = !file.isDrained
   }
 
-  /// The body is whole. `done` is called at once for memory, from a thread of the pool for a file.
+  /// Stores the complete body. `done` is called at once for memory, and from a thread of the pool for a file.
   func finish(as key: BlobKey, _ done: @escaping @Sendable (Stored) -> Void) {
     switch storage {
     case .memory(let memory) where !reserveSmall(memory.count):
-      done(.failure(TransferError(.quotaExceeded, "there is no room for more bodies")))
+      done(.failure(TransferError(.quotaExceeded, "there is no space for the body")))
     case .memory(let memory):
       done(.success((.memory(memory), Hexadecimal.text(Array(SHA256.hash(data: memory))))))
     case .file(let file, let pending):
@@ -138,7 +138,7 @@ final class BodySink {
         done(
           finished.map { (.file, $0.sha256) }.mapError { failure in
             guard failure.reason != .overQuota else {
-              return TransferError(.quotaExceeded, "there is no room for more bodies: \(failure.message)")
+              return TransferError(.quotaExceeded, "there is no space for the body: \(failure.message)")
             }
             return TransferError(
               .cannotWriteToFile, failure.message,
@@ -148,20 +148,20 @@ final class BodySink {
     }
   }
 
-  /// What has arrived becomes a file, also where it is small.
+  /// Stores the received part as a file, even if it is small.
   func keepPartial(as key: BlobKey, _ done: @escaping @Sendable (Stored) -> Void) {
     if case .memory(let memory) = storage { storage = .file(makeFile(), pending: memory) }
     finish(as: key, done)
   }
 
-  /// The body has a draft in its store.
+  /// Whether the body has a draft in its store.
   var isFile: Bool { if case .file = storage { true } else { false } }
 
-  /// - Parameter done: called once its key is free; from a thread of the pool if it is a file.
+  /// - Parameter done: Called when the body's key is free; from a thread of the pool if the body is a file.
   func discard(_ done: @escaping @Sendable () -> Void = {}) {
     defer { storage = .memory([]) }
     guard case .file(let file, let pending) = storage else { return done() }
-    // Readers may come when the answer is told to them, and get what came of it then.
+    // Readers may arrive later, when the response is announced to them. They get the received part.
     let mayHaveReaders = live != nil
     if mayHaveReaders, !pending.isEmpty { _ = file.append(pending) }
     file.discard(keepsForReaders: mayHaveReaders, done)

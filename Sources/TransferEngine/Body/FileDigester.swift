@@ -6,10 +6,10 @@ internal import Synchronization
 final class FileDigester: Sendable {
   private let scan: BlobScan
 
-  /// - Parameter done: called with the digest, or with nil if the file cannot be read to its end or `stop()` was called.
+  /// - Parameter done: Called with the digest, or with `nil` if the file cannot be read to its end or `stop()` was called.
   init(
     _ reader: any BlobReader, _ range: Range<Int64>, _ algorithm: DigestAuthentication.Algorithm,
-    on pool: WorkerPool,
+    on pool: ThreadPool,
     _ done: @escaping @Sendable (String?) -> Void
   ) {
     let hash = Hash(algorithm)

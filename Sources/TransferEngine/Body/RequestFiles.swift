@@ -1,19 +1,19 @@
 internal import BlobStore
 
-/// The files that a request needs, opened.
+/// The opened files of a request.
 struct RequestFiles: Sendable {
-  /// Reads the request's body.
+  /// The reader of the request's body.
   var body: (any BlobReader)?
-  /// Why it cannot be read.
+  /// The reason why the body cannot be read.
   var failure: BlobError?
   /// The body's digest.
   var digest: String?
-  /// Whether an earlier download's bytes were taken; nil if none were claimed.
+  /// Whether an earlier download's bytes were claimed; `nil` if the request claims none.
   var claim: Result<Void, BlobError>?
 
   init() {}
 
-  /// - Parameter body: what came of opening it.
+  /// - Parameter body: The result of opening it.
   init(_ body: Result<any BlobReader, BlobError>) {
     switch body {
     case .success(let reader): self.body = reader

@@ -4,25 +4,25 @@ internal import EngineAPI
 internal import EventLoop
 internal import TransferModel
 
-/// Where the bytes of a request's body come from. Read on the loop's thread.
+/// The source of a request body's bytes. Read on the loop's thread.
 protocol UploadSource: AnyObject {
-  /// Bytes; nil where that is not known before the end.
+  /// The number of bytes; `nil` if unknown before the end.
   var length: Int64? { get }
   func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition
-  /// Starts anew; false where the bytes are gone.
+  /// Restarts from the first byte. Returns `false` if the bytes are no longer available.
   func rewind() -> Bool
-  /// All of it has reached the origin's socket.
-  func wasSent()
-  /// Nobody reads it any more.
-  func detach()
+  /// Records that all bytes were written to the origin's socket.
+  func markSent()
+  /// Ends reading.
+  func cancel()
 }
 
 extension UploadSource {
-  func wasSent() {}
-  func detach() {}
+  func markSent() {}
+  func cancel() {}
 }
 
-/// A body that came with the request.
+/// A body in memory.
 final class DataUploadSource: UploadSource {
   private let bytes: [UInt8]
   private var offset = 0
@@ -45,7 +45,7 @@ final class DataUploadSource: UploadSource {
   }
 }
 
-/// A stored file, or a part of it. What is not in memory is fetched by the pool while libcurl is paused.
+/// A stored file, or a part of it. The pool reads bytes that are not in memory while libcurl is paused.
 final class FileUploadSource: UploadSource {
   private let reader: PrefetchingReader
   private let range: Range<Int64>
@@ -54,7 +54,7 @@ final class FileUploadSource: UploadSource {
   private var offset: Int64
 
   init(
-    _ reader: any BlobReader, range: Range<Int64>, pool: WorkerPool, ready: @escaping @Sendable () -> Void
+    _ reader: any BlobReader, range: Range<Int64>, pool: ThreadPool, ready: @escaping @Sendable () -> Void
   ) {
     self.reader = PrefetchingReader(reader, on: pool)
     self.range = range
@@ -82,13 +82,13 @@ final class FileUploadSource: UploadSource {
     return true
   }
 
-  func detach() { reader.close() }
+  func cancel() { reader.close() }
 }
 
 /// A body streamed by the client.
 extension UploadStream: UploadSource {
   func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
-    switch take(into: buffer) {
+    switch pull(into: buffer) {
     case .bytes(let count): .bytes(count)
     case .wait: .paused
     case .end: .end
@@ -96,6 +96,6 @@ extension UploadStream: UploadSource {
     }
   }
 
-  /// The bytes that went are gone: only the client can send them again.
+  /// Returns `false`: only the client could send the bytes again.
   func rewind() -> Bool { false }
 }

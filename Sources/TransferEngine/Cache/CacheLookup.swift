@@ -2,43 +2,43 @@ internal import HTTPCache
 internal import HTTPFields
 internal import TransferModel
 
-/// What the session's cache says about a request before it goes out. Pure.
+/// The lookup of a request in the session's cache, before the request is sent. Pure.
 struct CacheLookup {
-  /// What is known of what is stored for the URL.
-  enum Shelf: Equatable {
-    /// What is stored is still being read.
+  /// The stored responses for the URL.
+  enum StoredState: Equatable {
+    /// The index of the cache is being read.
     case opening
-    /// Something is on its way there.
+    /// A response for the URL is being stored.
     case storing
     case ready([CachedResponse])
   }
-  enum Verdict: Equatable {
-    /// It goes out; the cache takes part in what comes of it, or does not.
-    case load(CacheUse?)
-    /// Asked again once the shelf is ready.
-    case wait(Shelf)
-    /// What is stored answers.
-    case serve(CachedResponse, ServedResponse, CacheUse)
-    /// It answers, and the origin is asked meanwhile with these fields.
-    case serveWhileAsking(CachedResponse, ServedResponse, CacheUse, [HTTPHeaders.Field])
-    /// Nothing that is stored answers, and nobody else may be asked.
+  enum NextStep: Equatable {
+    /// Send the request, with the cache's part in it or without the cache.
+    case load(CacheTransaction?)
+    /// Look up again when the stored responses are known.
+    case wait(StoredState)
+    /// Answer with a stored response.
+    case serve(CachedResponse, ServedResponse, CacheTransaction)
+    /// Answer with a stored response, and revalidate it meanwhile with these fields.
+    case serveWhileRevalidating(CachedResponse, ServedResponse, CacheTransaction, [HTTPHeaders.Field])
+    /// No stored response answers, and the network may not be used.
     case refuse
-    /// It was to ask about something stored, and leads elsewhere now: that is another response.
-    case leave
+    /// Cancel a background revalidation that was redirected to another URL.
+    case bypass
   }
 
   let request: CacheRequest
-  /// What a request for nobody in particular asks about.
-  var asksAbout: CachedResponse?
-  /// Only what becomes whole here is worth it. A delegate that is asked is asked about the whole.
+  /// The stored response that a background revalidation is about.
+  var revalidatedResponse: CachedResponse?
+  /// Whether a partial response may be completed. This needs a data task whose delegate is not asked about caching.
   var mayComplete = false
 
-  /// - Parameter fits: whether what is there in part has room as a whole.
-  func verdict(on shelf: Shelf, at now: Timestamp, fits: (CachedResponse) -> Bool) -> Verdict {
-    var use = CacheUse(request)
-    if let asksAbout {
-      guard asksAbout.url == request.url else { return .leave }
-      (use.candidate, use.fields) = (asksAbout, asksAbout.conditions)
+  /// - Parameter fits: Returns whether the whole of a partial response fits into the cache.
+  func nextStep(on shelf: StoredState, at now: Timestamp, fits: (CachedResponse) -> Bool) -> NextStep {
+    var use = CacheTransaction(request)
+    if let revalidatedResponse {
+      guard revalidatedResponse.url == request.url else { return .bypass }
+      (use.candidate, use.fields) = (revalidatedResponse, revalidatedResponse.conditions)
       return .load(use)
     }
     guard case .ready(let variants) = shelf else { return .wait(shelf) }
@@ -50,7 +50,7 @@ struct CacheLookup {
       if let served = ServedResponse(stored, for: request, at: now) { return .serve(stored, served, use) }
     case .useWhileRevalidating(let stored, let fields):
       if let served = ServedResponse(stored, for: request, at: now) {
-        return .serveWhileAsking(stored, served, use, fields)
+        return .serveWhileRevalidating(stored, served, use, fields)
       }
     case .revalidate(let stored, let fields): (use.candidate, use.fields) = (stored, fields)
     case .loadMissing(let stored, let fields):
@@ -62,7 +62,7 @@ struct CacheLookup {
     return .load(use)
   }
 
-  /// What is stale may do where the origin fails, also where there is nothing to ask about it.
+  /// Returns a stale response that may answer if the origin fails, even if it cannot be revalidated.
   private func staleCandidate(_ variants: [CachedResponse]) -> CachedResponse? {
     guard request.policy == .useProtocolCachePolicy, request.method == "GET", !request.isConditional else {
       return nil

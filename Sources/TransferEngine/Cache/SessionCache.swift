@@ -7,32 +7,32 @@ internal import Glibc
 internal import HTTPCache
 internal import TransferModel
 
-/// A session's cache as its worker uses it. On the worker's loop only.
+/// A session's cache for its transfer loop. Used only on that loop.
 final class SessionCache {
-  /// A body that is to be stored.
+  /// The body of a response to store.
   enum Body {
     case bytes([UInt8])
-    /// Of a finished task.
+    /// The body of a finished task.
     case blob(any BlobStore, BlobKey)
   }
 
-  /// Stored bodies up to here are read at once, and checked.
+  /// The size of the largest stored body in bytes that is read whole and verified.
   private static let wholeReadLimit: Int64 = 4 << 20
-  /// What is put together from parts is so in memory.
+  /// The maximum size in bytes of a body that is combined from parts, which happens in memory.
   private static let combinedLimit: Int64 = 64 << 20
 
   private let cache: ResponseCache
   private let limits: (memory: Int64, disk: Int64?)
-  private let pool: WorkerPool
+  private let pool: ThreadPool
   private let post: ResponseCache.Post
-  /// It is known what is stored, and whoever waited for that has gone on.
+  /// Whether the cache's index was read and all waiting actions were called.
   private(set) var isReady = false
   private var waiting: [() -> Void] = []
-  /// URLs of which something is on its way to the disk, and who waits for that.
+  /// The URLs of responses that are being stored, and the actions that wait for them.
   private var storing: [String: (count: Int, waiting: [() -> Void])] = [:]
 
   init(
-    _ cache: ResponseCache, _ capacities: CacheCapacities, isOnDisk: Bool, pool: WorkerPool,
+    _ cache: ResponseCache, _ capacities: CacheCapacities, isOnDisk: Bool, pool: ThreadPool,
     post: @escaping ResponseCache.Post
   ) {
     self.cache = cache
@@ -43,31 +43,31 @@ final class SessionCache {
     cache.whenReady { loop.value?.becomeReady() }
   }
 
-  /// Calls `action` once it is known what is stored.
+  /// Calls `action` when the cache's index was read.
   func whenReady(_ action: @escaping () -> Void) {
     if isReady { action() } else { waiting.append(action) }
   }
 
-  /// In one turn of the loop: who comes now finds the cache ready, and must not get ahead of those who waited.
+  /// Calls all waiting actions in one turn of the loop, so that later requests do not overtake them.
   private func becomeReady() {
     isReady = true
     for action in waiting { action() }
     waiting = []
   }
 
-  // MARK: Looking
+  // MARK: Lookup
 
   func variants(of url: String) -> [CachedResponse] { cache.variants(of: url) }
   private func isStoring(_ url: String) -> Bool { storing[url] != nil }
-  /// Whether something may be stored for the URL, as far as is known by now.
+  /// Returns whether a response may be stored for the URL. `true` until the cache's index was read.
   func mayHave(_ url: String) -> Bool { !isReady || isStoring(url) || !cache.variants(of: url).isEmpty }
 
-  func shelf(of url: String) -> CacheLookup.Shelf {
+  func shelf(of url: String) -> CacheLookup.StoredState {
     guard isReady else { return .opening }
     return isStoring(url) ? .storing : .ready(cache.variants(of: url))
   }
 
-  /// Calls `action` when what is being stored for the URL can be found.
+  /// Calls `action` when the responses that are being stored for the URL can be found.
   func whenStored(_ url: String, _ action: @escaping () -> Void) {
     guard storing[url] != nil else { return action() }
     storing[url]?.waiting.append(action)
@@ -75,7 +75,7 @@ final class SessionCache {
 
   func isOnDisk(_ stored: CachedResponse) -> Bool { cache.isOnDisk(stored) }
 
-  /// Whether what is there in part can become whole here.
+  /// Returns whether a partial response can be completed in this cache.
   func mayComplete(_ part: CachedResponse) -> Bool {
     part.part?.total.map { fits($0) && $0 <= Self.combinedLimit } ?? false
   }
@@ -84,14 +84,13 @@ final class SessionCache {
     Storability.fits(size, memoryCapacity: limits.memory, diskCapacity: limits.disk)
   }
 
-  /// The file that a stored body is, to be read or linked while the lease lives; nil where it is in memory, or gone.
+  /// Returns the file of a stored body, to read or link while the lease lives; `nil` if the body is in memory or was deleted.
   func file(of stored: CachedResponse) -> (file: LocalFile, lease: CacheLease)? {
     guard let lease = cache.file(of: stored), case .file(let path) = lease.body else { return nil }
     return (LocalFile(path: path), lease)
   }
 
-  /// Reads some of the bytes that are stored, and perhaps fewer of them than asked for; `done` is called on the loop with
-  /// nil where they are gone.
+  /// Reads bytes of a stored body, possibly fewer than requested. Calls `done` on the loop, with `nil` if the body was deleted.
   func read(
     _ stored: CachedResponse, _ range: Range<Int64>, _ done: @escaping @Sendable (ArraySlice<UInt8>?) -> Void
   ) {
@@ -122,7 +121,7 @@ final class SessionCache {
     return bytes.isEmpty ? nil : bytes
   }
 
-  // MARK: Changing
+  // MARK: Changes
 
   func update(_ stored: CachedResponse) { cache.update(stored) }
   func remove(_ stored: CachedResponse) { cache.remove(stored) }
@@ -137,7 +136,7 @@ final class SessionCache {
     }
   }
 
-  /// Stores a response. From here on, who looks for it waits until it is there.
+  /// Stores a response. Lookups of its URL wait until it is stored.
   func store(
     _ response: CachedResponse, _ body: Body, memoryOnly: Bool = false,
     done: @escaping @Sendable (Bool) -> Void = { _ in }
@@ -164,7 +163,7 @@ final class SessionCache {
     }
   }
 
-  /// What depends on who asks stays in memory: its metadata say who that was.
+  /// Returns whether a response depends on the user. Such a response stays in memory, because its metadata contain credentials.
   private static func isPersonal(_ response: CachedResponse) -> Bool {
     response.vary.contains {
       ["authorization", "proxy-authorization", "cookie"].contains($0.name) && $0.value != nil
@@ -178,10 +177,10 @@ final class SessionCache {
     for action in state.waiting { action() }
   }
 
-  /// Reads a blob; `done` is called from a thread of the pool, with nil if there is none.
-  /// - Parameter limit: bytes that are read at most.
+  /// Reads a blob. Calls `done` from a thread of the pool, with `nil` if there is none.
+  /// - Parameter limit: The maximum number of bytes to read.
   private static func read(
-    _ blobs: any BlobStore, _ key: BlobKey, _ limit: Int64, on pool: WorkerPool,
+    _ blobs: any BlobStore, _ key: BlobKey, _ limit: Int64, on pool: ThreadPool,
     _ done: @escaping @Sendable ([UInt8]?) -> Void
   ) {
     pool.submit {
@@ -192,7 +191,7 @@ final class SessionCache {
     }
   }
 
-  /// The same as `combine`; who looks for it meanwhile waits.
+  /// Combines as `combine` does, while lookups of the URL wait.
   func join(
     _ more: PartialContent, _ stored: CachedResponse, _ received: Body, memoryOnly: Bool,
     done: @escaping @Sendable (Bool) -> Void
@@ -205,8 +204,8 @@ final class SessionCache {
     }
   }
 
-  /// Joins what is stored and what came, and stores that: in memory where one of the two may be there only. `done` is called
-  /// on the loop with nil where it cannot be.
+  /// Combines the stored and the received part and stores the result, in memory if one of them may only be there. Calls `done` on the loop,
+  /// with `nil` if the parts cannot be combined.
   func combine(
     _ whole: PartialContent, _ stored: CachedResponse, _ received: Body, memoryOnly: Bool = false,
     done: @escaping @Sendable (CachedResponse?) -> Void
@@ -217,7 +216,7 @@ final class SessionCache {
     read(stored, 0..<stored.size) { [pool, post] held in
       guard let held, Int64(held.count) == stored.size else { return done(nil) }
       let join: @Sendable (ArraySlice<UInt8>) -> Void = { new in
-        // A task's body may be gone already.
+        // The task's body may be deleted already.
         let needed = whole.pieces.filter { $0.source == .received }.map(\.bytes.upperBound).max() ?? 0
         guard Int64(new.count) >= needed else { return post { done(nil) } }
         var body: [UInt8] = []
@@ -241,9 +240,9 @@ final class SessionCache {
   }
 }
 
-/// Carries what belongs to a loop through closures that come back to it.
+/// A reference to an object of a loop, for closures that return to the loop.
 private final class LoopBound<Value: AnyObject>: @unchecked Sendable {
-  // Unchecked: only closures that run on the loop look inside.
+  // Unchecked: only closures that run on the loop read the value.
   private(set) weak var value: Value?
   init(_ value: Value) { self.value = value }
 }

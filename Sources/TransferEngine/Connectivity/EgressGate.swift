@@ -1,10 +1,10 @@
 package import Addresses
 package import Curl
 
-/// The egress policy at the two places where libcurl asks: before a socket is opened and before a request goes out.
+/// The egress policy at libcurl's two callbacks: before a socket is opened and before a request is sent.
 package struct EgressGate {
   private let policy: EgressPolicy
-  /// The rule that refused last.
+  /// The rule of the last refusal.
   package private(set) var refusedRule: String?
 
   package init(_ policy: EgressPolicy) { self.policy = policy }
@@ -14,7 +14,7 @@ package struct EgressGate {
     return .granted
   }
 
-  /// - Parameter address: numeric, as libcurl gives it.
+  /// - Parameter address: The numeric address that libcurl reports.
   package mutating func maySendRequest(toAddress address: String) -> Bool {
     guard let address = IPAddress(address) else { return false }
     return isPermitted(address)
@@ -28,7 +28,7 @@ package struct EgressGate {
 }
 
 extension IPAddress {
-  /// nil where it is neither IPv4 nor IPv6.
+  /// Returns `nil` if the address is neither IPv4 nor IPv6.
   init?(_ address: PeerAddress) {
     switch address {
     case .v4(let value): self = .v4(value)

@@ -2,33 +2,31 @@ package import Addresses
 package import Curl
 package import EventLoop
 
-/// Tries whether an origin can be reached now, as a transfer would: its name, a connection, TLS. No request is sent and
-/// no connection kept, and the egress policy holds as for transfers.
+/// A test whether an origin can be reached now, as a transfer would: name lookup, connection, TLS. The probe sends no request and keeps no
+/// connection. The egress policy applies as for transfers.
 package final class OriginProbe: @unchecked Sendable {
-  // Unchecked: what changes belongs to the loop's thread.
+  // Unchecked: mutable members are used only on the loop's thread.
   private let loop: EventLoop
   private let egress: EgressPolicy
-  private let authorities: TLSAuthorities
+  private let authorities: CertificateAuthorities
   private let client: CurlClient
 
-  /// - Parameters:
-  ///   - loop: one that runs; it does nothing else of the probe's than to carry it.
-  ///   - authorities: whom TLS trusts (`TransferEngine.authorities`).
-  package init(loop: EventLoop, egress: EgressPolicy, authorities: TLSAuthorities) {
+  /// - Parameter loop: A running loop that carries the probe.
+  package init(loop: EventLoop, egress: EgressPolicy, authorities: CertificateAuthorities) {
     self.loop = loop
     self.egress = egress
     self.authorities = authorities
     client = CurlClient(loop: loop, maximumIdle: 1)
   }
 
-  /// - Parameter timeout: for all steps together.
+  /// - Parameter timeout: The timeout of all steps together.
   package func probe(_ url: CurlURL, timeout: Duration) async -> ProbeResult {
     await withCheckedContinuation { continuation in
       loop.perform { [self] in begin(url, timeout) { continuation.resume(returning: $0) } }
     }
   }
 
-  /// Ends what is under way; before the loop stops.
+  /// Ends running probes. Call this before the loop stops.
   package func close() async {
     await withCheckedContinuation { continuation in
       loop.perform { [self] in
@@ -39,11 +37,11 @@ package final class OriginProbe: @unchecked Sendable {
   }
 
   private func begin(_ url: CurlURL, _ timeout: Duration, _ done: @escaping (ProbeResult) -> Void) {
-    // Every probe looks the name up, connects and shakes hands for itself.
+    // Each probe looks up the name, connects and performs the handshake itself.
     client.renew()
     let attempt = ProbeAttempt(url, gate: EgressGate(egress), timeout: timeout, in: client) { [self] result in
       done(result)
-      // Not while libcurl reports the end: nothing of the probe stays open.
+      // Closes the probe's connection later, because libcurl is still reporting the end.
       loop.perform { [self] in client.renew() }
     }
     do throws(CurlError) {
@@ -56,15 +54,15 @@ package final class OriginProbe: @unchecked Sendable {
   }
 }
 
-/// One try. On the loop only.
+/// One attempt. Used only on the loop.
 private final class ProbeAttempt: CurlExchange {
   private let url: CurlURL
   private let timeout: Duration
   private let start = ContinuousClock.now
   private var gate: EgressGate
-  /// libcurl asked for an address: it has found some.
+  /// Whether libcurl has found an address.
   private var hasAddress = false
-  /// The last one that it was allowed.
+  /// The last permitted address.
   private var address: IPAddress?
   private unowned let client: CurlClient
   private let done: (ProbeResult) -> Void
@@ -80,7 +78,8 @@ private final class ProbeAttempt: CurlExchange {
     self.done = done
   }
 
-  func configure(_ easy: EasyHandle, _ multi: MultiHandle, _ roots: TLSRoots) throws(CurlError) {
+  func configure(_ easy: EasyHandle, _ multi: MultiHandle, _ roots: CertificateAuthoritySet) throws(CurlError)
+  {
     try easy.set(.url, to: url.text)
     try easy.set(.connectOnly, to: 1)
     guard url.scheme == "https" else { return }
@@ -91,8 +90,8 @@ private final class ProbeAttempt: CurlExchange {
   func end(_ easy: EasyHandle, _ result: CurlResult) {
     let message =
       switch result {
-      case .operationTimedOut: "not within \(timeout)"
-      case .abortedByCallback where client.isClosed: "the service stops"
+      case .operationTimedOut: "no connection within \(timeout)"
+      case .abortedByCallback where client.isClosed: "the service is stopping"
       default: easy.errorMessage
       }
     done(report(easy, result, message))
@@ -105,7 +104,7 @@ private final class ProbeAttempt: CurlExchange {
     var failure = isOK ? nil : ProbeResult.Failure(result: result, message: message)
     failure?.verifyResult = easy.info(.sslVerifyResult)
     failure?.errno = easy.info(.osErrno)
-    // Of several addresses one may have been refused and another not.
+    // One of several addresses may have been refused and another permitted.
     if connect == nil || result == .abortedByCallback { failure?.rule = gate.refusedRule }
     return ProbeResult(
       times: (

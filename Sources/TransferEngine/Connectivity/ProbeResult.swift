@@ -1,13 +1,13 @@
 package import Curl
 package import TransferModel
 
-/// What became of an attempt to reach an origin, step by step.
+/// The result of an attempt to reach an origin, step by step.
 package struct ProbeResult: Sendable, Equatable {
   package typealias Step = Reachability.Step
   package struct Failure: Sendable, Equatable {
     package let result: CurlResult
     package let message: String
-    /// OpenSSL's verification result, and why the connection could not be made.
+    /// OpenSSL's verification result. `errno` is the error of the connection.
     package var verifyResult = 0
     package var errno = 0
     /// The egress rule that refused the destination.
@@ -17,35 +17,35 @@ package struct ProbeResult: Sendable, Equatable {
   package var nameLookup: Step
   package var connect: Step
   package var tls: Step
-  /// Numeric: the one that was connected to, or tried last.
+  /// The numeric address that was connected to or tried last.
   package var remoteAddress: String?
-  /// nil where the origin can be reached.
+  /// `nil` if the origin can be reached.
   package var failure: Failure?
 
-  /// - Parameter times: how long after the begin each step was done; nil: it was not.
+  /// - Parameter times: The seconds from the start to the end of each step; `nil` if the step did not end.
   init(
     times: (nameLookup: Double?, connect: Double?, tls: Double?), total: Double, hasTLS: Bool,
     remoteAddress: String?, failure: Failure?
   ) {
     var begin: Double? = 0
     func step(_ end: Double?) -> Step {
-      guard let start = begin else { return .notTaken }
+      guard let start = begin else { return .skipped }
       begin = end
       return end.map { .ok(seconds: max(0, $0 - start)) } ?? .failed(seconds: max(0, total - start))
     }
     nameLookup = step(times.nameLookup)
     connect = step(times.connect)
-    tls = hasTLS ? step(times.tls) : .notTaken
+    tls = hasTLS ? step(times.tls) : .skipped
     self.remoteAddress = remoteAddress
     self.failure = failure
   }
 
-  /// It did not come to an attempt.
+  /// Returns the result of an attempt that could not begin.
   static func untried(_ url: CurlURL, _ result: CurlResult, _ message: String) -> ProbeResult {
     var probe = ProbeResult(
       times: (nil, nil, nil), total: 0, hasTLS: url.scheme == "https", remoteAddress: nil,
       failure: Failure(result: result, message: message))
-    probe.nameLookup = .notTaken
+    probe.nameLookup = .skipped
     return probe
   }
 }
@@ -58,7 +58,8 @@ extension Reachability {
     guard let failure = probe.failure else { return }
     if let rule = failure.rule {
       error = TransferError(
-        .destinationNotPermitted, "destination not permitted", failingURL: url.text, rule: rule)
+        .destinationNotPermitted, "the destination is not permitted; the operator can allow its network",
+        failingURL: url.text, rule: rule)
     } else {
       error = FailureMapping.error(
         FailureMapping.Cause(

@@ -4,9 +4,9 @@ internal import HTTPCookies
 internal import HTTPFields
 internal import TransferModel
 
-/// The cookies that requests carry, and those that their answers set.
+/// The cookies of requests and responses.
 extension CookieStorage {
-  /// The `Cookie` field of a request; the request's own, where it has one, stands in its place.
+  /// Returns the `Cookie` field of a request. A field of the request's own replaces it.
   func header(
     for request: TransferRequest, at url: CurlURL, of job: TransferJob, now: @autoclosure () -> Timestamp
   ) -> String? {
@@ -14,7 +14,7 @@ extension CookieStorage {
     return header(for: CookieContext(request, at: url, job.configuration), in: job.session, now: now())
   }
 
-  /// Every answer of the origin may set some: redirects and those that a challenge answers as well.
+  /// Stores the cookies of a response. Redirects and challenges may set cookies too.
   func take(
     _ head: ResponseHead, to request: TransferRequest, at url: CurlURL, of job: TransferJob,
     now: @autoclosure () -> Timestamp

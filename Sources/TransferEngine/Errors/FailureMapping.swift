@@ -3,21 +3,21 @@ internal import CLinux
 internal import Glibc
 internal import TransferModel
 
-/// libcurl's and OpenSSL's failures as NSURLErrorDomain codes.
+/// The mapping of libcurl's and OpenSSL's failures to NSURLErrorDomain codes.
 enum FailureMapping {
-  /// What is known of a failure.
+  /// The facts of a failure.
   struct Cause {
     var result: CurlResult
-    /// libcurl's words.
+    /// libcurl's message.
     var message = ""
     var receivedHead = false
     var receivedBytes: Int64 = 0
     /// OpenSSL's verification result (X509_V_ERR_…).
     var verifyResult = 0
-    /// The last alert of the server on the connection (RFC 8446 §6); 0: none.
+    /// The server's last alert on the connection (RFC 8446 §6); 0 if there was none.
     var alert = 0
     var certificateRequest = CertificateRequest.none
-    /// Of the connection that could not be made.
+    /// The error number of the connection that could not be made.
     var errno = 0
   }
 
@@ -29,15 +29,15 @@ enum FailureMapping {
 
   private static func classify(_ cause: Cause) -> (URLErrorCode, String) {
     switch cause.result {
-    // The URL was checked before: what is left is an answer with a status line that is none.
-    case .unsupportedProtocol: (.cannotParseResponse, "the answer's status line is malformed")
+    // The URL was checked before, so the response's status line is at fault.
+    case .unsupportedProtocol: (.cannotParseResponse, "the response's status line is malformed")
     case .malformedURL: (.badURL, "bad URL")
     case .couldntResolveHost, .couldntResolveProxy: (.cannotFindHost, "the host's name could not be resolved")
     case .couldntConnect: connection(cause)
-    case .proxy: (.cannotConnectToHost, "the proxy could not or would not connect")
-    case .weirdServerReply: (.cannotParseResponse, "the answer is not HTTP")
+    case .proxy: (.cannotConnectToHost, "the proxy did not connect to the host")
+    case .weirdServerReply: (.cannotParseResponse, "the response is not HTTP")
     case .gotNothing:
-      refusal(cause) ?? (.badServerResponse, "the server closed the connection without an answer")
+      refusal(cause) ?? (.badServerResponse, "the server closed the connection without a response")
     case .partialFile where cause.receivedHead && cause.receivedBytes == 0:
       (.zeroByteResource, "the server announced a body and closed the connection without one")
     case .partialFile, .recvError, .sendError, .http2, .http2Stream: lost(cause)
@@ -46,7 +46,7 @@ enum FailureMapping {
     case .abortedByCallback, .sendFailRewind:
       (.requestBodyStreamExhausted, "the request's body could not be read to its end")
     case .sslConnectError, .sslCipher: handshake(cause)
-    case .sslCertificateProblem: (.clientCertificateRejected, "problem with the client certificate")
+    case .sslCertificateProblem: (.clientCertificateRejected, "the client certificate cannot be used")
     case .peerFailedVerification: certificate(cause.verifyResult)
     case .tooManyRedirects: (.httpTooManyRedirects, "too many redirects")
     default: (.unknown, cause.message.isEmpty ? "transfer failed" : "transfer failed: \(cause.message)")
@@ -63,18 +63,18 @@ enum FailureMapping {
   private static func lost(_ cause: Cause) -> (URLErrorCode, String) {
     if let refusal = refusal(cause) { return refusal }
     if cause.message.contains("chunk") {
-      return (.cannotParseResponse, "the chunked coding of the answer is broken")
+      return (.cannotParseResponse, "the chunked coding of the response is malformed")
     }
     return (
       .networkConnectionLost,
-      cause.receivedHead ? "the connection was lost" : "the connection was lost before an answer"
+      cause.receivedHead ? "the connection was lost" : "the connection was lost before a response"
     )
   }
 
-  /// The server wanted a certificate, and has not let the client in: it leaves in the handshake, or, in TLS 1.3, after it. What it says
-  /// then depends on the server, and does not reach everybody: who was still writing may not have come to read it.
+  /// Returns the error of a server that required a certificate and refused the client. The server closes the connection in the handshake
+  /// or, in TLS 1.3, after it. Its alert depends on the server, and a client that is still writing may not receive it.
   private static func refusal(_ cause: Cause) -> (URLErrorCode, String)? {
-    // By HTTP/2 it would not have spoken.
+    // An error of HTTP/2 shows that the server has accepted the client.
     let isInside = cause.result == .http2 || cause.result == .http2Stream
     switch isInside ? .none : cause.certificateRequest {
     case .unmet: return refusal(alert: certificateRequired)
@@ -83,7 +83,7 @@ enum FailureMapping {
     }
   }
 
-  /// The server says in an alert that it does not like the client's certificate.
+  /// Returns the error of an alert about the client's certificate, found in libcurl's message.
   private static func refusal(_ message: String) -> (URLErrorCode, String)? {
     if message.contains("alert certificate required") { return refusal(alert: certificateRequired) }
     let alerts = [
@@ -97,12 +97,12 @@ enum FailureMapping {
   private static let badCertificate = 42
   private static let certificateRequired = 116
 
-  /// By their numbers (RFC 8446 §6): those from bad_certificate to certificate_unknown, unknown_ca, certificate_required.
+  /// Returns the error of an alert by its number (RFC 8446 §6): bad_certificate to certificate_unknown, unknown_ca, certificate_required.
   private static func refusal(alert: Int) -> (URLErrorCode, String)? {
     switch alert {
     case badCertificate...46, 48:
       (.clientCertificateRejected, "the server refuses the client certificate")
-    case certificateRequired: (.clientCertificateRequired, "the server wants a client certificate")
+    case certificateRequired: (.clientCertificateRequired, "the server requires a client certificate")
     default: nil
     }
   }
@@ -115,7 +115,7 @@ enum FailureMapping {
     )
   }
 
-  /// OpenSSL's verification result (X509_V_ERR_…), as far as Apple tells them apart.
+  /// Maps OpenSSL's verification result (X509_V_ERR_…) to the codes that Apple distinguishes.
   static func certificate(_ verifyResult: Int) -> (URLErrorCode, String) {
     switch verifyResult {
     case 9: (.serverCertificateNotYetValid, "the server's certificate is not yet valid")

@@ -2,7 +2,7 @@ internal import BlobStore
 internal import TransferModel
 
 extension BlobError {
-  /// As clients are told of it; nil where the system said nothing.
+  /// The error of the system, for clients; `nil` if the system reported none.
   var underlying: TransferError.Underlying? {
     code == 0 ? nil : .init(library: "posix", code: Int(code))
   }

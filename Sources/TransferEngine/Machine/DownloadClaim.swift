@@ -1,19 +1,19 @@
 internal import TransferModel
 
-/// What an earlier download left, and this one may go on from. Pure: the files are the worker's.
+/// The claim of a download on the bytes that an earlier download left. A pure state machine; the transfer loop accesses the files.
 struct DownloadClaim {
   private enum Phase {
-    /// The earlier bytes lie under the earlier task's name.
+    /// The bytes still have the earlier task's key.
     case untried
-    /// They are this task's, and untouched.
+    /// The bytes have this task's key and are unchanged.
     case held
-    /// They are not: somebody else has them, or there are too few.
+    /// The claim failed because the bytes are claimed by another task or too few, or the bytes were given back.
     case refused
-    /// The body's file goes on with them.
+    /// The body's file continues them.
     case used
   }
 
-  /// nil: a download from its start.
+  /// `nil` for a download from its start.
   let point: DownloadPoint?
   private var phase = Phase.untried
 
@@ -21,44 +21,44 @@ struct DownloadClaim {
 
   // MARK: The request
 
-  /// What is to be claimed before the request goes out; nil where nothing is, or not again.
+  /// The bytes to claim before the request is sent; `nil` if there are none or the claim was tried.
   var wanted: DownloadPoint? { phase == .untried ? point : nil }
 
-  /// The claim was tried.
-  mutating func tried(_ hasSucceeded: Bool) {
+  /// Records whether the claim succeeded.
+  mutating func noteResult(_ hasSucceeded: Bool) {
     guard wanted != nil else { return }
     phase = hasSucceeded ? .held : .refused
   }
 
-  /// The file is the body's from here on.
+  /// Marks the claimed bytes as part of this task's body.
   mutating func use() { if phase == .held { phase = .used } }
 
   // MARK: The end
 
-  /// What becomes of what was claimed when the task ends.
-  struct Return: Equatable {
+  /// The steps for the claimed bytes when the task ends.
+  struct ReleaseAction: Equatable {
     enum Files: Equatable {
       case nothing
       case giveBack(DownloadPoint)
-      /// It is of another version.
+      /// Delete the bytes, which belong to another version.
       case drop
     }
     var files = Files.nothing
-    /// The resume data stays good.
-    var keeps: DownloadPoint?
+    /// The resume data that stays valid.
+    var keptPoint: DownloadPoint?
   }
 
   /// - Parameters:
-  ///   - isReplaced: other bytes take the place of the claimed ones, or none can be joined to them.
-  ///   - hasFailed: the task ends with an error.
-  func atEnd(isReplaced: Bool, hasFailed: Bool) -> Return {
-    guard let point, phase == .held || phase == .untried else { return Return() }
+  ///   - isReplaced: Whether other bytes replace the claimed ones, or none can be joined to them.
+  ///   - hasFailed: Whether the task ends with an error.
+  func atEnd(isReplaced: Bool, hasFailed: Bool) -> ReleaseAction {
+    guard let point, phase == .held || phase == .untried else { return ReleaseAction() }
     let isHeld = phase == .held
-    return Return(
+    return ReleaseAction(
       files: isHeld ? (isReplaced ? .drop : .giveBack(point)) : .nothing,
-      keeps: hasFailed && !(isHeld && isReplaced) ? point : nil)
+      keptPoint: hasFailed && !(isHeld && isReplaced) ? point : nil)
   }
 
-  /// It is not this task's any more.
-  mutating func letGo() { if phase == .held { phase = .refused } }
+  /// Ends the claim on bytes that are being given back or deleted.
+  mutating func release() { if phase == .held { phase = .refused } }
 }

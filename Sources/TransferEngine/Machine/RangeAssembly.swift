@@ -3,50 +3,49 @@ internal import HTTPFields
 internal import Limits
 internal import TransferModel
 
-/// Assembly of a download from several partial responses: decides which bytes may be joined, and whether the
-/// body is whole (RFC 9110 §14 and §15.3.7). Pure.
+/// Assembly of a download from several partial responses: decides which bytes may be joined, and whether the body is complete (RFC 9110 §14
+/// and §15.3.7). Pure.
 ///
-/// An origin may send less of a range than was requested, and may omit the total length. Then the attempt
-/// requests the rest. It never joins bytes of another version or at another offset. Instead it starts again
-/// from the first byte, once.
+/// An origin may send less of a range than was requested, and may omit the total length. Then the attempt requests the rest. It never joins
+/// bytes of another version or at another offset. Instead it starts again from the first byte, once.
 struct RangeAssembly {
-  /// The bytes that are there, and what they are part of; nil if the whole is asked for.
+  /// The kept bytes and the body that they belong to; `nil` if the whole body is requested.
   private(set) var kept: PartialBody?
-  /// The range that the response at hand carries, and how many of its bytes have come.
+  /// The range of the current response, and the number of its bytes that were received.
   private var part: ByteRange?
   private var received: Int64 = 0
-  /// Further ranges that were asked for.
+  /// The number of further ranges that were requested.
   private var ranges = 0
   private var hasStartedAgain = false
-  /// A response was joined to kept bytes, in this attempt.
+  /// Whether this attempt joined a response to kept bytes.
   private(set) var hasJoined = false
-  /// The body's file has bytes that this attempt received, and more may be missing.
+  /// Whether the body's file has bytes of this attempt while more may be missing.
   private(set) var isOpen = false
-  /// Nothing of what came may be used.
+  /// Whether no received byte may be used.
   private(set) var isBroken = false
 
   init(_ kept: PartialBody?) { self.kept = kept }
 
-  /// The first byte that is asked for; nil if that is the whole.
+  /// The first requested byte; `nil` if the whole body is requested.
   var offset: Int64? { kept?.offset }
 
-  /// The bytes that are kept in the body's file; nil if there are none.
+  /// The bytes that are kept in the body's file; `nil` if there are none.
   var open: PartialBody? { isOpen || part != nil ? kept : nil }
 
-  /// Bytes of the whole body; nil if that is not known, or if the whole is requested.
+  /// The bytes of the whole body; `nil` if unknown, or if the whole body is requested.
   var total: Int64? { kept.flatMap { $0.total < 0 ? nil : $0.total } }
 
-  /// The kept bytes are gone.
-  mutating func lose() { kept = nil }
+  /// Records that the kept bytes no longer exist.
+  mutating func discardKept() { kept = nil }
 
   // MARK: Heads
 
-  enum HeadVerdict: Equatable {
-    /// The response is the task's, whatever it is.
+  enum HeadAction: Equatable {
+    /// The response is the task's, with any status.
     case deliver
-    /// Its bytes continue the kept ones.
+    /// The response's bytes continue the kept ones.
     case append(at: Int64)
-    /// The whole is asked for.
+    /// Request the whole body.
     case startAgain
     /// The origin has no bytes after the kept ones: they are the whole body.
     case complete
@@ -55,9 +54,9 @@ struct RangeAssembly {
     case fail
   }
 
-  /// The head of the response that is the task's.
-  /// - Parameter resource: where it came from: the URL without its query.
-  mutating func handle(_ head: ResponseHead, from resource: @autoclosure () -> String) -> HeadVerdict {
+  /// Handles the head of the task's response.
+  /// - Parameter resource: The request's URL without its query.
+  mutating func handle(_ head: ResponseHead, from resource: @autoclosure () -> String) -> HeadAction {
     (part, received) = (nil, 0)
     // A part does not answer a request for the whole.
     guard let kept else { return hasStartedAgain && head.status == 206 ? fail() : .deliver }
@@ -87,28 +86,28 @@ struct RangeAssembly {
     return .deliver
   }
 
-  private mutating func startAgain() -> HeadVerdict {
+  private mutating func startAgain() -> HeadAction {
     guard !hasStartedAgain else { return fail() }
     hasStartedAgain = true
     (kept, part, isOpen) = (nil, nil, false)
     return .startAgain
   }
 
-  private mutating func fail() -> HeadVerdict {
+  private mutating func fail() -> HeadAction {
     (kept, part, isOpen, isBroken) = (nil, nil, false, true)
     return .fail
   }
 
   // MARK: Bytes
 
-  enum Room: Equatable {
+  enum AppendResult: Equatable {
     case taken
-    /// More bytes come than the range has: none of them is written.
+    /// The response has more bytes than its range: request the whole body. The excess bytes are not written.
     case startAgain
     case fail
   }
 
-  mutating func take(_ count: Int) -> Room {
+  mutating func take(_ count: Int) -> AppendResult {
     guard let part else { return .taken }
     received += Int64(count)
     guard received > part.count else { return .taken }
@@ -118,15 +117,15 @@ struct RangeAssembly {
   // MARK: The end
 
   enum End: Equatable {
-    /// As far as this can tell, the body is whole.
+    /// The body is complete, as far as the lengths show.
     case whole
-    /// The rest is asked for.
+    /// Request the rest.
     case next
-    /// Bytes are missing, and it does not ask again.
+    /// Bytes are missing, and the rest is not requested again.
     case short
   }
 
-  /// The response at hand has ended, without an error.
+  /// Handles the end of the current response, without an error.
   mutating func end() -> End {
     guard part != nil, var kept else { return .whole }
     part = nil

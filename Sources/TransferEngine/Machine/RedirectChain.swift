@@ -1,36 +1,36 @@
 internal import Curl
 internal import TransferModel
 
-/// The redirects that one task has met, and what becomes of the next. Pure.
+/// The redirects of one task, and the outcome of the next. Pure.
 struct RedirectChain {
-  enum Verdict: Equatable {
+  enum NextStep: Equatable {
     case follow(TransferRequest)
-    /// The delegate says what becomes of it.
+    /// The delegate decides about the redirect.
     case ask(proposed: TransferRequest)
     case fail(TransferError)
   }
 
   private var count = 0
 
-  /// - Parameter asks: the delegate wants to be asked.
-  mutating func meet(
+  /// - Parameter asks: Whether the delegate decides about redirects.
+  mutating func nextStep(
     _ head: ResponseHead, from request: TransferRequest, at url: CurlURL,
     _ configuration: SessionConfiguration, asks: Bool
-  ) -> Verdict {
+  ) -> NextStep {
     count += 1
     do throws(TransferError) {
       let proposed = try Redirect.proposal(
         from: request, at: url, head: head, count: count, secretNames: configuration.secretHeaderFields)
-      return asks ? .ask(proposed: proposed) : Self.byDefault(proposed, after: url, configuration)
+      return asks ? .ask(proposed: proposed) : Self.defaultStep(proposed, after: url, configuration)
     } catch {
       return .fail(error)
     }
   }
 
-  /// Where nobody says otherwise.
-  static func byDefault(
+  /// Returns the outcome of a redirect without the delegate.
+  static func defaultStep(
     _ proposed: TransferRequest, after url: CurlURL, _ configuration: SessionConfiguration
-  ) -> Verdict {
+  ) -> NextStep {
     do throws(TransferError) {
       try Redirect.checkSecurity(of: proposed, after: url, configuration)
       return .follow(proposed)

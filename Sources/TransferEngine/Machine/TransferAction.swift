@@ -1,26 +1,26 @@
 internal import HTTPCache
 internal import TransferModel
 
-/// The next action for a transfer. Machines and stages return it; `TransferWorker.perform` carries it out, so that no stage calls a
-/// higher one.
+/// The next action for a transfer. Machines and stages return it; `TransferLoop.perform` carries it out, so that no stage calls a higher
+/// one.
 enum TransferAction: Equatable {
-  /// Nothing, until something else happens.
+  /// Wait for the next event.
   case wait
 
   // MARK: Requests
-  /// The transfer is off the wire: `TransferCourse.step` says what is next.
+  /// The transfer is off the wire: `TransferLifecycle.step` returns the next action.
   case proceed
   /// Queue the next request.
   case queue
   /// Send the request; the transfer has a slot.
   case send
-  /// - Parameter connectsFirst: the body may wait for the challenges of its connection.
+  /// - Parameter connectsFirst: Whether the body may wait for the challenges of its connection.
   case sendNext(TransferRequest, connectsFirst: Bool)
   /// Send the same request as if nothing were cached.
   case sendWithoutCache
   /// Ask the client for the request's body.
   case askForBody
-  /// Send the request again once there is a network.
+  /// Send the request again when there is a network.
   case waitForNetwork
   /// Give up the slot, or the place in the queue.
   case leaveQueue
@@ -35,15 +35,15 @@ enum TransferAction: Equatable {
   /// Answer with a cached response in place of the received one.
   case serveInstead(CachedResponse)
   /// Combine a cached part and the received part.
-  /// - Parameter error: how the wire ended.
+  /// - Parameter error: The error with which the request ended on the wire.
   case join(CachedResponse, error: TransferError?)
 
   // MARK: The end
-  /// Cache the answer if allowed, then end the task.
-  /// - Parameter error: how the wire ended.
+  /// Cache the response if allowed, then end the task.
+  /// - Parameter error: The error with which the request ended on the wire.
   case settle(TransferError?)
   /// End the task. Its body may still be on its way to the disk.
-  /// - Parameter keepsPartial: keeps the bytes for a later resume.
+  /// - Parameter keepsPartial: Whether to keep the bytes for a later resume.
   case finish(TransferError?, keepsPartial: Bool)
   /// End the task early, on the wire or off it.
   case abort(TransferError, keepsPartial: Bool)

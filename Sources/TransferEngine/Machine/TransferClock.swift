@@ -2,33 +2,33 @@
 struct TransferClock {
   typealias Instant = ContinuousClock.Instant
 
-  /// Which clock ran out.
-  enum Verdict: Equatable {
+  /// The clock that ran out.
+  enum Timeout: Equatable {
     case resource
-    case noByteMoved
-    /// A stream's client has more to send, and does not.
-    case noByteOfTheBody
+    case idle
+    /// The client that streams the body has stopped sending.
+    case bodyStalled
   }
-  /// What holds of the transfer now.
+  /// The transfer's current state.
   struct State {
     var isOnWire: Bool
     var isHeld: Bool
     var isSuspended: Bool
-    /// Bytes may move in both directions.
+    /// Whether bytes may move in both directions.
     var isFlowing: Bool
-    /// All that it waits for is a stream's client.
+    /// Whether the transfer waits only for the client that streams the body.
     var waitsForClient: Bool
-    /// It may stand behind a handshake that waits for the delegate.
+    /// Whether the transfer may wait for a connection whose handshake waits for the delegate.
     var mayWaitForOthers: Bool
   }
 
-  /// How long a redirect's answer is read so that its connection can be used again.
+  /// The time in which a redirect's response may end, so that its connection can be used again.
   static let redirectGrace = Duration.seconds(1)
 
   private(set) var resourceDeadline: Instant
   private var lastActivity: Instant
   private var suspendedAt: Instant
-  /// When a redirect's answer has had time enough to end.
+  /// The time at which a redirect's response is cut off.
   private var cutAt: Instant?
 
   init(timeoutForResource: Double, at now: Instant) {
@@ -41,29 +41,30 @@ struct TransferClock {
 
   mutating func suspend(at now: Instant) { suspendedAt = now }
 
-  /// A suspended task has no timeouts: the clocks go on from where they stood.
+  /// Ends a suspension, in which the timeouts did not run.
   mutating func resume(at now: Instant) {
     resourceDeadline += suspendedAt.duration(to: now)
     touch(at: now)
   }
 
-  // MARK: A redirect's answer
+  // MARK: A redirect's response
 
-  /// What is left of an answer may end quickly; else its connection goes.
+  /// Gives the rest of a response a short time to end. After that its connection is closed.
   mutating func cutSoon(at now: Instant) { cutAt = now + Self.redirectGrace }
   mutating func forgetCut() { cutAt = nil }
   func mustCut(at now: Instant) -> Bool { cutAt.map { now >= $0 } ?? false }
 
   // MARK: Timeouts
 
-  /// Why it must end now, where a clock ran out. While it is not the origin that everything waits for, the origin is not idle.
-  func verdict(at now: Instant, idle timeout: Duration, _ state: State) -> Verdict? {
+  /// Returns the clock that ran out; `nil` if none did. The idle timeout runs only while the transfer waits for the origin or for the
+  /// client that streams the body.
+  func timeout(at now: Instant, idle timeout: Duration, _ state: State) -> Timeout? {
     guard !state.isSuspended else { return nil }
     guard now < resourceDeadline else { return .resource }
-    // What is left of a redirect's answer has a limit of its own, after which the next request goes out.
+    // The rest of a redirect's response has a limit of its own, after which the next request is sent.
     guard state.isOnWire, !state.isHeld, cutAt == nil, state.isFlowing || state.waitsForClient,
       now - lastActivity >= timeout, !state.mayWaitForOthers
     else { return nil }
-    return state.isFlowing ? .noByteMoved : .noByteOfTheBody
+    return state.isFlowing ? .idle : .bodyStalled
   }
 }

@@ -1,24 +1,24 @@
 internal import TransferModel
 
-/// Where a transfer is, and what it waits for there.
+/// The state of a transfer, with its reason to wait.
 ///
 /// | from | to | by |
 /// |---|---|---|
-/// | `parked(nil)` | `queued` | `TransferCourse.queue()` |
-/// | `parked(nil)`, `queued` | `onWire(nil)` | `goOnWire()` |
-/// | `onWire`, `queued`, `parked` | `parked`, with the same reason to wait | `park()`, `suspend()` of a queued transfer |
-/// | `onWire`, `queued`, `parked` | `parked(reason)` | `wait(for:)` |
-/// | `onWire`, `parked` | the same, with a reason to wait | `pause(for:)` |
-/// | `onWire(reason)`, `parked(reason)` | the same, without one | `stopWaiting(for:)`, `decided()`, `endHandshake()` |
+/// | `offWire(nil)` | `queued` | `TransferLifecycle.queue()` |
+/// | `offWire(nil)`, `queued` | `onWire(nil)` | `enterWire()` |
+/// | `onWire`, `queued`, `offWire` | `offWire`, with the same reason to wait | `park()`, `suspend()` of a queued transfer |
+/// | `onWire`, `queued`, `offWire` | `offWire(reason)` | `wait(for:)` |
+/// | `onWire`, `offWire` | the same, with a reason to wait | `pause(for:)` |
+/// | `onWire(reason)`, `offWire(reason)` | the same, without a reason | `stopWaiting(for:)`, `decisionReceived()`, `endHandshake()` |
 /// | all but `finishing` | `finishing` | `finish()` |
 enum TransferState: Equatable {
   /// Off the wire and out of the queue: suspended, or waiting.
-  case parked(WaitReason?)
-  /// In the scheduler: it waits for a slot, or has one and begins at the end of the tick.
+  case offWire(WaitReason?)
+  /// In the scheduler: the transfer waits for a slot, or has one and begins at the end of the tick.
   case queued
-  /// Its handle is in the multi handle.
+  /// The transfer's handle is in the multi handle.
   case onWire(WaitReason?)
-  /// Its body, or what is kept of it, is on its way to the disk.
+  /// The body, or the part to keep, is on its way to the disk.
   case finishing
 
   /// The reason for which a transfer waits.
@@ -27,28 +27,28 @@ enum TransferState: Equatable {
     case response
     /// The events of earlier parts are not stored yet.
     case parts
-    /// Its client sends the request's body.
-    /// - Parameter behindHandshake: its connection came first, and its handshake is held meanwhile.
+    /// The client has yet to send the request's body.
+    /// - Parameter behindHandshake: Whether the transfer has a connection, whose handshake is held meanwhile.
     case bodyStream(behindHandshake: Bool)
-    /// A 401 or 407; its body may become the result.
+    /// The delegate answers a 401 or 407. Its body may become the result.
     case challenge(Authenticator.Side)
     /// A token for Negotiate is being made.
     case token(Authenticator.Side)
-    /// The delegate is asked in the middle of a handshake.
+    /// The delegate answers a challenge of a TLS handshake.
     case handshake
-    /// The session's cache is being opened, or is storing what would answer.
+    /// The session's cache is being opened, or is storing a response that may answer.
     case cache
-    /// Whether the answer may be stored.
+    /// The delegate decides whether the response may be stored.
     case caching
     /// There is no network to the origin.
     case connectivity
-    /// Its files are being opened.
+    /// The transfer's files are being opened.
     case files
 
-    /// It waits in the middle of its connection's handshake.
+    /// Whether the transfer waits in its connection's handshake.
     var isInHandshake: Bool { self == .handshake || self == .bodyStream(behindHandshake: true) }
 
-    /// The body of the answer that is held may yet be of use.
+    /// Whether the body of the held response may still be needed.
     var keepsBody: Bool {
       switch self {
       case .redirect, .challenge, .token: true
@@ -57,22 +57,22 @@ enum TransferState: Equatable {
     }
   }
 
-  var isParked: Bool { if case .parked = self { true } else { false } }
+  var isParked: Bool { if case .offWire = self { true } else { false } }
   var isQueued: Bool { if case .queued = self { true } else { false } }
   var isOnWire: Bool { if case .onWire = self { true } else { false } }
   var isFinishing: Bool { if case .finishing = self { true } else { false } }
 
   /// The reason to wait. Only a transfer that is parked or on the wire has one.
-  var hold: WaitReason? {
+  var waitReason: WaitReason? {
     get {
       switch self {
-      case .parked(let hold), .onWire(let hold): hold
+      case .offWire(let hold), .onWire(let hold): hold
       case .queued, .finishing: nil
       }
     }
     set {
       switch self {
-      case .parked: self = .parked(newValue)
+      case .offWire: self = .offWire(newValue)
       case .onWire: self = .onWire(newValue)
       case .queued, .finishing: assert(newValue == nil, "a transfer that is \(self) cannot wait")
       }

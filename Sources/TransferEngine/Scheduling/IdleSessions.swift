@@ -1,24 +1,23 @@
 internal import HTTPCache
 package import TransferModel
 
-/// Sessions that have nothing to do, by how long that has been so: it says which of them close their connections, and drop the data that can
-/// be read again.
+/// The idle sessions, in order of their idle time. Selects those that must close their connections and drop data that can be read again.
 package struct IdleSessions: Sendable {
-  /// What idle sessions may keep on one worker.
+  /// The limits of idle sessions on one transfer loop.
   package struct Limits: Sendable, Equatable {
-    /// How long one keeps its connections: as long as most origins keep theirs.
+    /// The time for which an idle session keeps its connections, similar to that of most origins.
     package var lifetime = Duration.seconds(60)
     package var sessions = 256
-    /// Descriptors of all of them together.
+    /// The descriptors of all idle sessions together.
     package var descriptors = 2048
-    /// Approximate bytes of large configurations, of the certificates parsed from them, and of stored cookies and credentials.
+    /// The approximate bytes of large configurations, of the certificates parsed from them, and of stored cookies and credentials.
     package var bytes = 16 << 20
 
     package init() {}
 
     /// - Parameters:
-    ///   - limit: descriptors that the process may have.
-    ///   - workers: how many share them.
+    ///   - limit: The descriptor limit of the process.
+    ///   - workers: The number of transfer loops that share it.
     package init(descriptorLimit limit: Int, workers: Int) {
       descriptors = min(descriptors, limit / (8 * max(1, workers)))
     }
@@ -27,14 +26,14 @@ package struct IdleSessions: Sendable {
   private struct Entry {
     var since: ContinuousClock.Instant
     var isConnected: Bool
-    /// Bytes of data that can be read again.
+    /// The bytes of data that can be read again.
     var bytes: Int
   }
 
   private let limits: Limits
   private var order = RecencyList<SessionID>()
   private var entries: [SessionID: Entry] = [:]
-  /// How many have connections.
+  /// The number of sessions with connections.
   private var connected = 0
   private var bytes = 0
 
@@ -42,7 +41,7 @@ package struct IdleSessions: Sendable {
 
   package func contains(_ id: SessionID) -> Bool { entries[id] != nil }
 
-  /// The session has just become idle, with so many descriptors and so many bytes that can be read again.
+  /// Adds a session that has just become idle, with its descriptors and the bytes that can be read again.
   package mutating func insert(
     _ id: SessionID, descriptors: Int, bytes: Int = 0, at now: ContinuousClock.Instant
   ) {
@@ -53,14 +52,14 @@ package struct IdleSessions: Sendable {
     self.bytes += bytes
   }
 
-  /// An idle session has so many bytes now. It has been idle since the same time.
+  /// Changes the bytes of an idle session. Its idle time continues.
   package mutating func update(_ id: SessionID, bytes: Int) {
     guard let entry = entries[id] else { return }
     self.bytes += bytes - entry.bytes
     entries[id]?.bytes = bytes
   }
 
-  /// It has something to do, or is over.
+  /// Removes a session that is busy or has ended.
   package mutating func remove(_ id: SessionID) {
     guard let entry = entries.removeValue(forKey: id) else { return }
     order.remove(id)
@@ -68,21 +67,21 @@ package struct IdleSessions: Sendable {
     bytes -= entry.bytes
   }
 
-  /// Whether some are to go before their time.
-  package var areTooMany: Bool {
+  /// Whether some sessions must go before their time.
+  package var exceedsLimits: Bool {
     connected > limits.sessions || order.cost > Int64(limits.descriptors) || bytes > limits.bytes
   }
 
-  /// When the next has been idle for too long; nil where none is.
+  /// The time at which the next session has been idle for too long; `nil` if no session is idle.
   package var nextDeadline: ContinuousClock.Instant? {
     order.oldest.flatMap { entries[$0] }.map { $0.since + limits.lifetime }
   }
 
-  /// Those that are to close their connections now, the longest idle first.
+  /// Removes and returns the sessions that must close their connections now, the longest idle first.
   package mutating func takeOverdue(at now: ContinuousClock.Instant) -> [SessionID] {
     var overdue: [SessionID] = []
     while let oldest = order.oldest, let begin = entries[oldest]?.since {
-      guard begin + limits.lifetime <= now || areTooMany else { break }
+      guard begin + limits.lifetime <= now || exceedsLimits else { break }
       overdue.append(oldest)
       remove(oldest)
     }

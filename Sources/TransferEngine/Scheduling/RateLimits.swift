@@ -1,21 +1,21 @@
-/// What limits the bytes of one transfer: its own rate, and its session's. On the loop of its worker.
+/// The rate limits of one transfer: its own and its session's. Used on its transfer loop.
 struct RateLimits {
   private var own: TokenBucket?
-  private let shared: SharedLimit?
+  private let shared: SharedRateLimit?
 
-  init(own bytesPerSecond: Int?, shared: SharedLimit?, at now: ContinuousClock.Instant) {
+  init(own bytesPerSecond: Int?, shared: SharedRateLimit?, at now: ContinuousClock.Instant) {
     own = bytesPerSecond.map { TokenBucket(bytesPerSecond: $0, now: now) }
     self.shared = shared
   }
 
   var areAny: Bool { own != nil || shared != nil }
 
-  /// A new bucket: what the old one owed at its own rate would be a long silence at a lower one.
+  /// Starts with a new bucket: the debt from a higher rate would cause a long pause at a lower one.
   mutating func setOwn(_ bytesPerSecond: Int?, at now: ContinuousClock.Instant) {
     own = bytesPerSecond.map { TokenBucket(bytesPerSecond: $0, now: now) }
   }
 
-  /// How long until bytes may move again; nil where they may now.
+  /// Returns the time until bytes may move again; `nil` if they may move now.
   func debt(at now: @autoclosure () -> ContinuousClock.Instant) -> Duration? {
     guard areAny else { return nil }
     let now = now()
@@ -24,17 +24,17 @@ struct RateLimits {
     return max(own, shared)
   }
 
-  /// Bytes have moved.
+  /// Counts bytes that have moved.
   mutating func charge(_ count: Int, at now: @autoclosure () -> ContinuousClock.Instant) {
     guard areAny else { return }
     let now = now()
-    own?.take(count, at: now)
-    shared?.bucket.take(count, at: now)
+    own?.consume(count, at: now)
+    shared?.bucket.consume(count, at: now)
   }
 }
 
-/// A limit that all of a session's transfers on one loop share.
-final class SharedLimit {
+/// A limit that all transfers of a session share.
+final class SharedRateLimit {
   var bucket: TokenBucket
   init(bytesPerSecond: Int) { bucket = TokenBucket(bytesPerSecond: bytesPerSecond, now: .now) }
 }

@@ -1,12 +1,12 @@
 internal import HeapModule
 internal import TransferModel
 
-/// Which tasks may transfer now: a limit for each session and origin, and one for all.
+/// The choice of tasks that may transfer now: a limit for each session and origin, and one for all.
 ///
-/// Pure. Waiting is done here and not in libcurl, whose queue is walked at every removal and lets timeouts run.
+/// Pure. Tasks wait here and not in libcurl, whose queue is searched at every removal and lets timeouts run.
 struct Scheduler {
-  /// Where a limit holds: one session's connections to one origin.
-  struct Lane: Hashable {
+  /// The scope of a limit: one session's connections to one origin.
+  struct Queue: Hashable {
     let session: SessionID
     let origin: String
   }
@@ -14,7 +14,7 @@ struct Scheduler {
     let priority: Double
     let serial: UInt64
     let task: TaskID
-    // The heap's greatest comes first: higher priority, then earlier.
+    // The heap's greatest element comes first: higher priority, then earlier.
     static func < (left: Waiting, right: Waiting) -> Bool {
       (left.priority, right.serial) < (right.priority, left.serial)
     }
@@ -23,23 +23,23 @@ struct Scheduler {
     var limit: Int
     var active = 0
     var waiting = Heap<Waiting>()
-    /// How many tasks wait; the heap may hold more entries.
+    /// The number of waiting tasks. The heap may have more entries.
     var countOfWaiting = 0
     var hasFreeSlot: Bool { active < limit }
     var isCrowded: Bool { waiting.count > 2 * countOfWaiting + Scheduler.spareEntries }
   }
-  /// Entries that count for nobody and that a lane may hold beside as many as it has tasks that wait.
+  /// The number of outdated entries that a lane may have in addition to one for each waiting task.
   static let spareEntries = 64
 
   private let maximumActive: Int
   private(set) var active = 0
-  private var lanes: [Lane: LaneState] = [:]
-  private var laneOfTask: [TaskID: Lane] = [:]
-  /// The entry that counts for a waiting task: others of it are left over from before it was taken out.
+  private var lanes: [Queue: LaneState] = [:]
+  private var laneOfTask: [TaskID: Queue] = [:]
+  /// The serial number of a task's valid entry. Its earlier entries are outdated.
   private var serials: [TaskID: UInt64] = [:]
   private var activeTasks: Set<TaskID> = []
-  /// Lanes that only the common limit holds back, in the order in which they take turns.
-  private var turn: [Lane] = []
+  /// Lanes with a free slot that only the common limit holds back, in their order of turns.
+  private var turn: [Queue] = []
   private var nextSerial: UInt64 = 0
 
   init(maximumActive: Int) { self.maximumActive = maximumActive }
@@ -49,7 +49,7 @@ struct Scheduler {
   var countOfWaiting: Int { laneOfTask.count - activeTasks.count }
 
   /// Returns the tasks to start.
-  mutating func submit(_ task: TaskID, in lane: Lane, limit: Int, priority: Double) -> [TaskID] {
+  mutating func submit(_ task: TaskID, in lane: Queue, limit: Int, priority: Double) -> [TaskID] {
     guard laneOfTask[task] == nil else { return [] }
     nextSerial += 1
     laneOfTask[task] = lane
@@ -62,7 +62,7 @@ struct Scheduler {
     return fill(lane)
   }
 
-  /// A task ended or was taken out; returns the tasks that may start in its place.
+  /// Removes a task, and returns the tasks that may start in its place.
   mutating func remove(_ task: TaskID) -> [TaskID] {
     guard let lane = laneOfTask.removeValue(forKey: task) else { return [] }
     serials[task] = nil
@@ -80,21 +80,21 @@ struct Scheduler {
     return started
   }
 
-  /// Changes how many tasks of a lane may be active; returns the tasks that may start by that.
-  mutating func setLimit(_ limit: Int, of lane: Lane) -> [TaskID] {
+  /// Changes the limit of active tasks of a lane, and returns the tasks that may start.
+  mutating func setLimit(_ limit: Int, of lane: Queue) -> [TaskID] {
     guard lanes[lane] != nil else { return [] }
     lanes[lane]?.limit = limit
     return fill(lane)
   }
 
-  /// An active task goes on under another name.
+  /// Continues an active task under another id.
   mutating func rename(_ task: TaskID, to name: TaskID) {
     guard let lane = laneOfTask.removeValue(forKey: task) else { return }
     laneOfTask[name] = lane
     if activeTasks.remove(task) != nil { activeTasks.insert(name) }
   }
 
-  /// Changes the place of a task that waits.
+  /// Changes the priority of a waiting task.
   mutating func setPriority(_ priority: Double, of task: TaskID) {
     guard let lane = laneOfTask[task], serials[task] != nil else { return }
     nextSerial += 1
@@ -103,16 +103,16 @@ struct Scheduler {
     tidy(lane)
   }
 
-  /// How many entries the heaps hold, those that count for nobody included.
+  /// The number of entries in the heaps, outdated ones included.
   var countOfEntries: Int { lanes.values.reduce(0) { $0 + $1.waiting.count } }
 
-  /// Drops the entries that count for nobody where they are the most: a priority that is set again and again takes no memory.
-  private mutating func tidy(_ lane: Lane) {
+  /// Removes the outdated entries when they are the majority, so that repeated changes of a priority use no memory.
+  private mutating func tidy(_ lane: Queue) {
     guard lanes[lane]?.isCrowded == true, let entries = lanes[lane]?.waiting.unordered else { return }
     lanes[lane]?.waiting = Heap(entries.filter { serials[$0.task] == $0.serial })
   }
 
-  private mutating func fill(_ lane: Lane) -> [TaskID] {
+  private mutating func fill(_ lane: Queue) -> [TaskID] {
     var started: [TaskID] = []
     while let state = lanes[lane], state.hasFreeSlot, !state.waiting.isEmpty {
       guard active < maximumActive else {
@@ -124,7 +124,7 @@ struct Scheduler {
     return started
   }
 
-  /// One task from each lane in turn, so that no lane starves another.
+  /// Starts one task of each lane in turn, so that no lane starves another.
   private mutating func fillWaitingLanes() -> [TaskID] {
     var started: [TaskID] = []
     while active < maximumActive, !turn.isEmpty {
@@ -136,10 +136,10 @@ struct Scheduler {
     return started
   }
 
-  /// The lane's most urgent task that is still wanted; nil where none is left.
-  private mutating func takeNext(_ lane: Lane) -> TaskID? {
+  /// Removes and returns the lane's most urgent task; `nil` if none is left.
+  private mutating func takeNext(_ lane: Queue) -> TaskID? {
     while let next = lanes[lane]?.waiting.popMax() {
-      // Removed tasks stay in the heap until they come up.
+      // Outdated entries stay in the heap until they reach its top.
       guard serials[next.task] == next.serial else { continue }
       serials[next.task] = nil
       activeTasks.insert(next.task)
@@ -151,7 +151,7 @@ struct Scheduler {
     return nil
   }
 
-  private mutating func dropIfIdle(_ lane: Lane) {
+  private mutating func dropIfIdle(_ lane: Queue) {
     while let next = lanes[lane]?.waiting.max, serials[next.task] != next.serial {
       lanes[lane]?.waiting.removeMax()
     }

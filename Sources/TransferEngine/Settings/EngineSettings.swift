@@ -4,47 +4,46 @@ package import EngineAPI
 package import EventLoop
 package import TransferModel
 
-/// The settings of an engine.
 package struct EngineSettings: Sendable {
   package var egress: EgressPolicy
-  /// The bodies of tasks, and stored files.
+  /// The store of tasks' bodies and of stored files.
   package var blobs: any BlobStore
-  /// The bodies of ephemeral sessions.
+  /// The memory for the bodies of ephemeral sessions.
   package var memoryFiles = MemoryFiles(capacity: 1 << 30)
   /// Threads that may wait for a disk.
-  package var pool: WorkerPool
-  /// Bytes up to which a body stays in memory and goes into the store.
+  package var pool: ThreadPool
+  /// The largest body in bytes that stays in memory and is stored in the ledger.
   package var smallBodyLimit = 32 * 1024
-  /// Bytes of the largest body.
+  /// The size limit of a body in bytes.
   package var maximumBodySize: Int64 = 1 << 40
-  /// Transfers at once, of each worker.
+  /// The limit of simultaneous transfers of each transfer loop.
   package var maximumActive = 4096
   package var maximumIdleHandles = 256
   package var idleSessions = IdleSessions.Limits()
   package var userAgent = "Ferry"
-  /// Whether requests may go out now: false in a process that stood still, until it knows that no other one has taken over. Called on the
-  /// loops.
+  /// Returns whether requests may be sent now. `false` in a service that was frozen, until it knows that no other has taken over. Called on
+  /// the loops.
   package var mayBegin: @Sendable () -> Bool = { true }
-  /// nil: the system's.
+  /// `nil` for the system's certificate authorities.
   package var certificateAuthorityFile: String?
-  /// The cookies and credentials of sessions; the owner writes them to the ledger.
-  package var storages = SessionStorages()
-  package var networks = Networks()
-  /// nil: no session has a cache.
+  /// The cookies and credentials of sessions. The owner writes them to the ledger.
+  package var storages = SessionStorageLoader()
+  package var networks = NetworkEnvironment()
+  /// `nil` if no session has a cache.
   package var caches: CacheStorage?
-  /// Credentials that may be refused before a task gives up.
+  /// The number of refused credentials after which a task gives up.
   package var maximumAuthenticationAttempts = 10
   /// Threads that wait for a Kerberos realm.
-  package var tokenPool = WorkerPool(name: "ferry-gssapi", threads: 2)
+  package var tokenPool = ThreadPool(name: "ferry-gssapi", threads: 2)
   package var now: @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
 
-  package init(egress: EgressPolicy, blobs: any BlobStore, pool: WorkerPool) {
+  package init(egress: EgressPolicy, blobs: any BlobStore, pool: ThreadPool) {
     self.egress = egress
     self.blobs = blobs
     self.pool = pool
   }
 
-  /// Where a session's bodies are.
+  /// Returns the blob store of a session's bodies.
   package func bodies(of session: SessionID, _ type: SessionType) -> any BlobStore {
     type == .ephemeral ? SessionBlobs(memoryFiles, of: session) : blobs
   }

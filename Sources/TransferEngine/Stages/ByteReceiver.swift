@@ -5,15 +5,15 @@ internal import EventLoop
 internal import HTTPFields
 internal import TransferModel
 
-/// The bytes of bodies, as libcurl brings them and fetches them.
+/// The stage that moves the bytes of bodies between libcurl and the transfer.
 final class ByteReceiver {
   private let context: TransferContext
   private let heads: HeadReceiver
   private let delivery: ResponseDelivery
-  private let flow: TransferFlow
+  private let flow: FlowController
 
   init(
-    _ context: TransferContext, _ heads: HeadReceiver, _ delivery: ResponseDelivery, _ flow: TransferFlow
+    _ context: TransferContext, _ heads: HeadReceiver, _ delivery: ResponseDelivery, _ flow: FlowController
   ) {
     self.context = context
     self.heads = heads
@@ -21,21 +21,21 @@ final class ByteReceiver {
     self.flow = flow
   }
 
-  // MARK: An answer's
+  // MARK: Response bodies
 
   func received(_ bytes: UnsafeRawBufferPointer, by transfer: Transfer) -> BodyDisposition {
-    guard !transfer.machine.course.isLeaving else { return .refused }
-    // Holds that came too early for libcurl, and those that begin in the middle of its buffer.
+    guard !transfer.machine.lifecycle.isLeaving else { return .refused }
+    // libcurl has not paused yet for reasons that arose too early or within its current buffer.
     guard transfer.flow.receive.isEmpty else { return .paused }
     let now = ContinuousClock.now
     transfer.clock.touch(at: now)
-    if transfer.answer.head == nil {
-      guard let head = transfer.answer.provisionalHead else { return .refused }
-      heads.takeUp(head, transfer)
+    if transfer.received.head == nil {
+      guard let head = transfer.received.provisionalHead else { return .refused }
+      heads.handle(head, transfer)
       guard transfer.flow.receive.isEmpty else { return .paused }
     }
     guard transfer.machine.wantsBody, let sink = transfer.sink ?? sinkOfMultipart(transfer) else {
-      return transfer.machine.course.discard(bytes.count) ? .accepted : .refused
+      return transfer.machine.lifecycle.discard(bytes.count) ? .accepted : .refused
     }
     holdBack(transfer, sink)
     guard transfer.flow.receive.isEmpty else { return .paused }
@@ -45,22 +45,22 @@ final class ByteReceiver {
     }
     let disposition = take(bytes, into: sink, transfer)
     guard case .accepted = disposition, isOver(transfer, bytes.count, now) else { return disposition }
-    transfer.flow.receive.insert(.turn)
-    flow.holdForTurn(transfer)
+    transfer.flow.receive.insert(.timeSlice)
+    flow.pauseForTimeSlice(transfer)
     return .acceptedThenHolding(transfer.flow.directions)
   }
 
-  /// Whether the transfer's turn is over. HTTP/2 streams have no byte limit, because pausing one costs a frame.
+  /// Returns whether the transfer has used its slice of the tick. HTTP/2 streams have no byte limit, because pausing one costs a frame.
   private func isOver(_ transfer: Transfer, _ count: Int, _ now: ContinuousClock.Instant) -> Bool {
     transfer.timeSlice.consume(
       count, at: now, tick: context.loop.tick, isAlone: context.transfers.count == 1,
-      isStream: transfer.answer.head?.httpVersion == "HTTP/2")
+      isStream: transfer.received.head?.httpVersion == "HTTP/2")
   }
 
-  /// Holds what nobody can take now. Whoever reads along says when there is room again.
+  /// Pauses receiving if the disk or a reader is full, or a decision holds back the body. Readers report when they have room again.
   private func holdBack(_ transfer: Transfer, _ sink: BodySink) {
-    let isFull = sink.isFull || transfer.answer.live?.askForRoom() == false
-    let reasons = transfer.machine.course.reasonsToWait(size: sink.size, isFull: isFull)
+    let isFull = sink.isFull || transfer.received.live?.requestCapacity() == false
+    let reasons = transfer.machine.lifecycle.reasonsToWait(size: sink.size, isFull: isFull)
     transfer.flow.receive.formUnion(reasons)
   }
 
@@ -69,7 +69,7 @@ final class ByteReceiver {
   ) -> BodyDisposition {
     do throws(ContentDecoder.Fault) {
       guard
-        let decoder = try transfer.content.decoder(for: transfer.answer.head?.headers.contentCodings ?? [])
+        let decoder = try transfer.content.decoder(for: transfer.received.head?.headers.contentCodings ?? [])
       else {
         guard fits(bytes.count, transfer) else { return .refused }
         transfer.limits.charge(bytes.count, at: .now)
@@ -84,19 +84,19 @@ final class ByteReceiver {
     }
   }
 
-  /// Whether bytes belong to the range that was announced. If not, none of what came is used.
+  /// Returns whether bytes belong to the announced range. If not, none of the received bytes is used.
   private func fits(_ count: Int, _ transfer: Transfer) -> Bool {
     switch transfer.machine.ranges.take(count) {
     case .taken: return true
-    case .startAgain: transfer.sendInstead(transfer.request)
-    case .fail: transfer.machine.course.endWire(transfer.rangesDoNotFit)
+    case .startAgain: transfer.replaceRequest(transfer.request)
+    case .fail: transfer.machine.lifecycle.endWire(transfer.rangesDoNotFit)
     }
     return false
   }
 
   private func takeDecoded(
     _ bytes: UnsafeRawBufferPointer, _ count: Int, into sink: BodySink, _ transfer: Transfer
-  ) -> ContentDecoding.Room {
+  ) -> ContentDecoding.SinkResult {
     guard deliver(bytes, to: sink, transfer) else { return .refused }
     if count >= ContentDecoding.atOnce { hold(transfer, .receive, for: .zero) }
     holdBack(transfer, sink)
@@ -104,31 +104,32 @@ final class ByteReceiver {
   }
 
   private func deliver(_ bytes: UnsafeRawBufferPointer, to sink: BodySink, _ transfer: Transfer) -> Bool {
-    guard transfer.answer.multipart != nil else { return sink.append(bytes, drained: transfer.drained) }
-    transfer.answer.multipart?.add(bytes)
+    guard transfer.received.multipart != nil else { return sink.append(bytes, drained: transfer.drained) }
+    transfer.received.multipart?.add(bytes)
     return passParts(transfer)
   }
 
   // MARK: Parts
 
   private func sinkOfMultipart(_ transfer: Transfer) -> BodySink? {
-    guard transfer.answer.multipart != nil else { return nil }
+    guard transfer.received.multipart != nil else { return nil }
     transfer.sink = delivery.makeSink(transfer)
     return transfer.sink
   }
 
   /// Delivers parts of a multipart response until one needs a decision, or too many events are not stored yet.
   func passParts(_ transfer: Transfer) -> Bool {
-    guard transfer.answer.multipart?.isMalformed != true else { return false }
-    while transfer.hold == nil {
-      if transfer.answer.multipart?.isAtHead == true, transfer.answer.live?.askForPart() == false {
-        transfer.machine.course.pause(for: .parts)
+    guard transfer.received.multipart?.isMalformed != true else { return false }
+    while transfer.waitReason == nil {
+      if transfer.received.multipart?.isAtHead == true, transfer.received.live?.requestPart() == false {
+        transfer.machine.lifecycle.pause(for: .parts)
         break
       }
-      guard let piece = transfer.answer.multipart?.next() else { break }
+      guard let piece = transfer.received.multipart?.next() else { break }
       switch piece {
       case .head(let fields):
-        let head = transfer.answer.head ?? ResponseHead(httpVersion: "", status: 200, headers: HTTPHeaders())
+        let head =
+          transfer.received.head ?? ResponseHead(httpVersion: "", status: 200, headers: HTTPHeaders())
         delivery.announce(TransferResponse(part: fields, of: head, at: transfer.url), transfer)
       case .body(let bytes):
         let isTaken = bytes.withUnsafeBytes {
@@ -141,47 +142,49 @@ final class ByteReceiver {
     return true
   }
 
-  /// The end of a multipart answer, which may lack its last delimiter. One without parts is an empty answer: a task that succeeds has
-  /// a response.
+  /// Handles the end of a multipart response, which may lack its last delimiter. A response without parts is announced as an empty one,
+  /// because a task that succeeds has a response.
   func finishParts(_ transfer: Transfer) -> Bool {
-    transfer.answer.multipart?.finish()
+    transfer.received.multipart?.finish()
     guard passParts(transfer) else { return false }
-    if transfer.response == nil, transfer.hold == nil, let head = transfer.answer.head {
+    if transfer.response == nil, transfer.waitReason == nil, let head = transfer.received.head {
       delivery.announce(TransferResponse(head, at: transfer.url), transfer)
     }
     return true
   }
 
-  /// Delivers the parts that wait, and goes on with the transfer.
+  /// Delivers the parts that wait, then continues the transfer.
   func passWaitingParts(_ transfer: Transfer) -> TransferAction {
     guard passParts(transfer) else {
       return .abort(
         TransferError(.bodyTooLarge, "the body is larger than allowed", failingURL: transfer.request.url))
     }
-    return transfer.goOn()
+    return transfer.resume()
   }
 
   // MARK: Room
 
-  /// Delivers held parts if the earlier ones' events are stored.
+  /// Delivers held parts if the events of earlier parts are stored.
   func partsStored(_ transfer: Transfer) -> TransferAction {
-    guard transfer.hold == .parts, transfer.answer.live?.askForPart() == true else { return .wait }
-    transfer.machine.course.decided()
+    guard transfer.waitReason == .parts, transfer.received.live?.requestPart() == true else { return .wait }
+    transfer.machine.lifecycle.decisionReceived()
     return passWaitingParts(transfer)
   }
 
-  /// There is room downstream again.
+  /// Continues a transfer that has room downstream again.
   func roomDownstream(_ transfer: Transfer) -> TransferAction {
     transfer.sink?.drainEnded()
-    guard transfer.sink?.isFull != true, transfer.answer.live?.askForRoom() != false else { return .wait }
+    guard transfer.sink?.isFull != true, transfer.received.live?.requestCapacity() != false else {
+      return .wait
+    }
     flow.release(transfer, receive: .downstream)
     return transfer.caching.delivery == nil ? .wait : .deliver
   }
 
-  // MARK: A request's
+  // MARK: Request bodies
 
   func read(of transfer: Transfer, into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
-    guard !transfer.machine.course.isLeaving, let source = transfer.source else { return .failed }
+    guard !transfer.machine.lifecycle.isLeaving, let source = transfer.source else { return .failed }
     guard transfer.flow.send.isEmpty else { return .paused }
     if let delay = transfer.limits.debt(at: .now) {
       hold(transfer, .send, for: delay)
@@ -196,13 +199,13 @@ final class ByteReceiver {
       transfer.bytesTaken += Int64(count)
       transfer.limits.charge(count, at: .now)
     case .paused: transfer.flow.send.insert(.source)
-    case .end: source.wasSent()
+    case .end: source.markSent()
     case .failed: break
     }
     return disposition
   }
 
-  /// It has moved more than its rate allows, or than is fair.
+  /// Pauses a direction that has exceeded its rate or its fair share.
   private func hold(_ transfer: Transfer, _ direction: FlowDirections, for delay: Duration) {
     if direction.contains(.receive) { transfer.flow.receive.insert(.rate) }
     if direction.contains(.send) { transfer.flow.send.insert(.rate) }

@@ -3,15 +3,15 @@ internal import EngineAPI
 internal import HTTPFields
 internal import TransferModel
 
-/// The heads of answers, as they come from the wire, and what they lead to.
+/// The stage that receives the heads of responses and carries out their outcomes.
 final class HeadReceiver {
   private let context: TransferContext
-  private let keeping: CacheKeeping
-  private let challenges: TransferChallenges
+  private let keeping: CacheStorer
+  private let challenges: ChallengeHandler
   private let delivery: ResponseDelivery
 
   init(
-    _ context: TransferContext, _ keeping: CacheKeeping, _ challenges: TransferChallenges,
+    _ context: TransferContext, _ keeping: CacheStorer, _ challenges: ChallengeHandler,
     _ delivery: ResponseDelivery
   ) {
     self.context = context
@@ -22,42 +22,43 @@ final class HeadReceiver {
 
   // MARK: Lines
 
-  /// - Returns: false where the transfer cannot go on.
+  /// - Returns: `false` if the transfer must end.
   func received(_ bytes: UnsafeRawBufferPointer, by transfer: Transfer) -> Bool {
     transfer.touch()
-    transfer.contact.hear()
+    transfer.connectionProgress.receivedBytes()
     return ResponseHeadParser.lines(in: bytes) { take($0, transfer) }
   }
 
   private func take(_ line: UnsafeRawBufferPointer, _ transfer: Transfer) -> Bool {
-    let ended = transfer.answer.parser.add(line)
-    if let excess = transfer.answer.parser.excess {
-      if transfer.machine.course.wireEnd == nil {
-        transfer.machine.course.endWire(
+    let ended = transfer.received.parser.add(line)
+    if let excess = transfer.received.parser.excess {
+      if transfer.machine.lifecycle.wireEnd == nil {
+        transfer.machine.lifecycle.endWire(
           TransferError(.cannotParseResponse, excess, failingURL: transfer.request.url))
       }
       return false
     }
     guard let head = ended else { return true }
-    let role = HeadRole(
-      of: head, isPastConnect: transfer.contact.isPastConnect, hasAnswer: transfer.answer.head != nil,
+    let role = ResponseHeadKind(
+      of: head, isPastConnect: transfer.connectionProgress.isPastConnect,
+      hasAnswer: transfer.received.head != nil,
       endsHere: transfer.request.method == "HEAD",
-      isLeg: { transfer.machine.authenticator.isLeg($0, of: transfer.asked.challenger($0)) })
+      isLeg: { transfer.machine.authenticator.isAnsweredByLibcurl($0, of: transfer.asked.challenger($0)) })
     switch role {
-    case .connect: transfer.answer.connectHead = head
+    case .connect: transfer.received.connectHead = head
     case .informational: takeInformational(head, transfer)
     case .surplus: break
-    case .broken(let code, let message):
-      transfer.machine.course.endWire(TransferError(code, message, failingURL: transfer.request.url))
+    case .malformed(let code, let message):
+      transfer.machine.lifecycle.endWire(TransferError(code, message, failingURL: transfer.request.url))
       return false
-    case .leg:
+    case .intermediate:
       followChunks(of: head, transfer)
       keepCookies(of: head, transfer)
-      transfer.answer.provisionalHead = head
+      transfer.received.provisionalHead = head
     case .answer:
-      transfer.answer.provisionalHead = nil
+      transfer.received.provisionalHead = nil
       followChunks(of: head, transfer)
-      takeUp(head, transfer)
+      handle(head, transfer)
     }
     return true
   }
@@ -65,7 +66,7 @@ final class HeadReceiver {
   /// Traces a chunked body, to detect its last chunk.
   private func followChunks(of head: ResponseHead, _ transfer: Transfer) {
     let isTraced = head.isChunked && (try? transfer.easy?.traceBody()) != nil
-    transfer.answer.chunks = isTraced ? ChunkFraming() : nil
+    transfer.received.chunks = isTraced ? ChunkFraming() : nil
   }
 
   private func keepCookies(of head: ResponseHead, _ transfer: Transfer) {
@@ -77,28 +78,27 @@ final class HeadReceiver {
   private func takeInformational(_ head: ResponseHead, _ transfer: Transfer) {
     let notification = TransferNotification.informational(status: head.status, headers: head.headers)
     transfer.facts.append(.notified(transfer.task, notification, at: context.settings.now()))
-    guard transfer.machine.upload?.take(informational: head, at: transfer.url) == true,
+    guard transfer.machine.upload?.handleInformational(informational: head, at: transfer.url) == true,
       let point = transfer.machine.upload?.point
     else { return }
     noteUploadVersion(of: transfer)
-    transfer.facts.append(.keeps(transfer.task, .upload(point)))
-    context.hurry(transfer)
+    transfer.facts.append(.keptPartial(transfer.task, .upload(point)))
+    context.reportAtEndOfTick(transfer)
   }
 
-  /// Records whether the server answered to the offered version of resumable uploads, for the session's next
-  /// upload to this origin.
+  /// Records whether the server supports the offered version of resumable uploads, for the session's next upload to this origin.
   func noteUploadVersion(of transfer: Transfer) {
     guard let upload = transfer.machine.upload, upload.step == .creation else { return }
-    transfer.session.uploadVersions.note(
+    transfer.session.uploadVersions.record(
       upload.version, isSpoken: upload.point != nil, at: transfer.url.origin)
   }
 
-  // MARK: The answer
+  // MARK: The response
 
-  /// The head of an answer that libcurl does not answer by itself.
-  func takeUp(_ head: ResponseHead, _ transfer: Transfer) {
-    transfer.answer.head = head
-    transfer.answer.headTime = context.settings.now()
+  /// Handles the head of a response that libcurl does not answer by itself.
+  func handle(_ head: ResponseHead, _ transfer: Transfer) {
+    transfer.received.head = head
+    transfer.received.headTime = context.settings.now()
     let origin = transfer.url.origin
     if transfer.session.note(origin, multiplexes: head.httpVersion == "HTTP/2") {
       context.limitChanged(transfer.job.session, origin)
@@ -112,30 +112,32 @@ final class HeadReceiver {
       keepCookies(of: head, transfer)
       guard keeping.passes(head, transfer) else { return }
     }
-    let verdict = transfer.machine.handle(
+    let nextStep = transfer.machine.handle(
       head, to: asked, challenges.surroundings(of: transfer),
       refused: { [session = transfer.session] in session.authentication.forget($0) })
-    carryOut(verdict, head, transfer)
+    carryOut(nextStep, head, transfer)
   }
 
-  private func carryOut(_ verdict: TransferMachine.Verdict, _ head: ResponseHead, _ transfer: Transfer) {
-    switch verdict {
-    case .challenge(let verdict, let side): challenges.carryOut(verdict, on: side, head, transfer)
+  private func carryOut(
+    _ nextStep: TransferMachine.ResponseAction, _ head: ResponseHead, _ transfer: Transfer
+  ) {
+    switch nextStep {
+    case .challenge(let nextStep, let side): challenges.carryOut(nextStep, on: side, head, transfer)
     case .redirect(.follow(let proposed)):
       let response = TransferResponse(head, at: transfer.url)
       transfer.facts.append(
         .redirected(transfer.task, response, to: proposed, at: context.settings.now()))
-      transfer.sendInstead(proposed)
+      transfer.replaceRequest(proposed)
     case .redirect(.ask(let proposed)):
-      // Its body may become the result, so it is kept.
+      // The body may become the result, so it is kept.
       transfer.sink = delivery.makeSink(transfer)
-      transfer.machine.course.pause(for: .redirect(proposed: proposed))
+      transfer.machine.lifecycle.pause(for: .redirect(proposed: proposed))
       transfer.ask(.redirect(TransferResponse(head, at: transfer.url), proposed: proposed))
-      context.hurry(transfer)
-    case .send(let next): transfer.sendInstead(next)
+      context.reportAtEndOfTick(transfer)
+    case .send(let next): transfer.replaceRequest(next)
     case .redirect(.fail(let error)), .fail(let error): delivery.fail(head, error, transfer)
-    case .accept: delivery.accept(head, transfer)
-    case .stop: transfer.machine.course.endWire(transfer.restIsMissing)
+    case .accept: delivery.deliver(head, transfer)
+    case .stop: transfer.machine.lifecycle.endWire(transfer.restIsMissing)
     }
   }
 }

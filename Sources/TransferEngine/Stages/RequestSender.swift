@@ -2,20 +2,20 @@ internal import Curl
 internal import EngineAPI
 internal import TransferModel
 
-/// Sends requests: the first of a task, and those that follow.
+/// The stage that sends requests: the first of a task and those that follow.
 final class RequestSender {
   private let context: TransferContext
-  private let wire: TransferWire
-  private let serving: CacheServing
-  private let challenges: TransferChallenges
-  private let handshakes: TransferHandshakes
-  private let files: TransferFiles
-  /// Takes the end of a request (`RequestCompletion.completed`).
+  private let wire: EasyHandleAttachment
+  private let serving: CacheResponder
+  private let challenges: ChallengeHandler
+  private let handshakes: HandshakeHandler
+  private let files: TransferFileLoader
+  /// Handles the end of a request (`RequestFinisher.completed`).
   private let completed: (Transfer, MultiHandle.Completion) -> TransferAction
 
   init(
-    _ context: TransferContext, _ wire: TransferWire, _ serving: CacheServing,
-    _ challenges: TransferChallenges, _ handshakes: TransferHandshakes, _ files: TransferFiles,
+    _ context: TransferContext, _ wire: EasyHandleAttachment, _ serving: CacheResponder,
+    _ challenges: ChallengeHandler, _ handshakes: HandshakeHandler, _ files: TransferFileLoader,
     completed: @escaping (Transfer, MultiHandle.Completion) -> TransferAction
   ) {
     self.context = context
@@ -27,7 +27,7 @@ final class RequestSender {
     self.completed = completed
   }
 
-  /// Sends the next request of a transfer that has a slot, unless the cache answers it, or something must be there first.
+  /// Sends the next request of a transfer that has a slot, unless the cache answers it or a file or token must be prepared first.
   func send(_ transfer: Transfer) -> TransferAction {
     if let answered = serving.answer(transfer) { return answered }
     do {
@@ -56,7 +56,8 @@ final class RequestSender {
     case let error as TransferError: error
     case let error as CurlError where error.result == .outOfMemory:
       TransferError(
-        .cannotConnectToHost, "no descriptor is left for a connection", failingURL: transfer.request.url,
+        .cannotConnectToHost, "the process has no free file descriptor for a connection",
+        failingURL: transfer.request.url,
         underlying: .init(library: "libcurl", code: error.result.code))
     default: TransferError(.unknown, "libcurl: \(error)", failingURL: transfer.request.url)
     }
@@ -73,7 +74,7 @@ final class RequestSender {
   }
 
   private func openTransport(of transfer: Transfer) throws -> CurlTransport {
-    let lane = WorkerSession.Lane(
+    let lane = EngineSession.ConnectionClass(
       classes: context.settings.networks.lane(of: transfer.allowedClasses),
       codePoint: transfer.networkServiceType.codePoint, asksForTrust: transfer.job.asksForTrust,
       asksForCertificate: transfer.job.asksForCertificate)
@@ -85,20 +86,20 @@ final class RequestSender {
     }
   }
 
-  // MARK: From request to request
+  // MARK: Further requests
 
-  /// Leaves an unneeded answer that takes too long to end.
+  /// Leaves an unneeded response that takes too long to end.
   func cut(_ transfer: Transfer) -> TransferAction {
     let next = transfer.machine.cut
     if next != .wait { wire.leave(transfer) }
     return next
   }
 
-  /// - Parameter connectsFirst: its body may wait for the challenges of its connection.
+  /// - Parameter connectsFirst: Whether the body may wait for the challenges of its connection.
   func sendNext(
     _ transfer: Transfer, _ request: TransferRequest, connectsFirst: Bool
   ) -> TransferAction {
-    // Its draft would be the next body's.
+    // The next body needs the same draft key.
     if let sink = transfer.sink, sink.isFile, !transfer.machine.ranges.isOpen {
       transfer.sink = nil
       discard(sink, of: transfer, thenSend: request)
@@ -109,28 +110,28 @@ final class RequestSender {
       url = try CurlURL(request.url)
     } catch {
       return .finish(
-        TransferError(.badURL, "redirected to a malformed URL", failingURL: request.url))
+        TransferError(.badURL, "the redirect leads to a malformed URL", failingURL: request.url))
     }
     if let fault = request.bodyFault { return .finish(fault) }
     transfer.prepare(request, at: url, mayConnectFirst: connectsFirst)
-    transfer.machine.course.park()
+    transfer.machine.lifecycle.park()
     context.leaveQueue(transfer.task)
-    return request.body?.isStream == true && !transfer.connectsFirst ? .askForBody : .queue
+    return request.body?.isStream == true && !transfer.connectsBeforeBody ? .askForBody : .queue
   }
 
   private func discard(_ sink: BodySink, of transfer: Transfer, thenSend request: TransferRequest) {
-    transfer.machine.course.wait(for: .files)
+    transfer.machine.lifecycle.wait(for: .files)
     context.leaveQueue(transfer.task)
-    let goesOn = WorkerMailbox.Command.goOn(transfer.task) { transfer in
-      guard transfer.machine.course.stopWaiting(for: .files) else { return .wait }
-      return transfer.machine.course.endOnceOpened ?? .sendNext(request)
+    let goesOn = TransferLoopMailbox.Command.resume(transfer.task) { transfer in
+      guard transfer.machine.lifecycle.stopWaiting(for: .files) else { return .wait }
+      return transfer.machine.lifecycle.endOnceOpened ?? .sendNext(request)
     }
     sink.discard { [mailbox = context.mailbox] in mailbox.post(goesOn) }
   }
 
   func askForBody(_ transfer: Transfer) {
-    transfer.machine.course.wait(for: .bodyStream(behindHandshake: false))
+    transfer.machine.lifecycle.wait(for: .bodyStream(behindHandshake: false))
     transfer.ask(.bodyStream)
-    context.tell(transfer)
+    context.reportFacts(transfer)
   }
 }

@@ -4,22 +4,22 @@ internal import EngineAPI
 internal import HTTPFields
 internal import TransferModel
 
-/// Shows answers to the delegate, and opens what their bodies go to.
+/// The stage that shows responses to the delegate and creates the sinks of their bodies.
 final class ResponseDelivery {
   private let context: TransferContext
 
   init(_ context: TransferContext) { self.context = context }
 
-  // MARK: An answer
+  // MARK: The response
 
-  /// Rejects an answer: the task ends with `error` when libcurl is done.
+  /// Rejects a response: the task ends with `error` when libcurl is done.
   func fail(_ head: ResponseHead, _ error: TransferError, _ transfer: Transfer) {
     transfer.response = TransferResponse(head, at: transfer.url)
-    transfer.machine.course.endWire(error)
+    transfer.machine.lifecycle.endWire(error)
   }
 
-  /// The head of the answer whose body is the task's.
-  func accept(_ head: ResponseHead, _ transfer: Transfer) {
+  /// Accepts the response whose body is the task's.
+  func deliver(_ head: ResponseHead, _ transfer: Transfer) {
     let hasJoined = transfer.machine.ranges.hasJoined
     switch transfer.machine.ranges.handle(head, from: transfer.url.withoutQuery) {
     case .deliver:
@@ -29,15 +29,15 @@ final class ResponseDelivery {
       if transfer.sink == nil { transfer.sink = makeSink(transfer, resuming: offset) }
       if !hasJoined { noteResumed(at: offset, of: transfer.machine.ranges.total ?? -1, transfer) }
       transfer.noteKept()
-    case .startAgain: return transfer.sendInstead(transfer.request)
-    case .complete: return transfer.machine.course.endWire(nil)
-    case .stop: return transfer.machine.course.endWire(transfer.restIsMissing)
-    case .fail: return transfer.machine.course.endWire(transfer.rangesDoNotFit)
+    case .startAgain: return transfer.replaceRequest(transfer.request)
+    case .complete: return transfer.machine.lifecycle.endWire(nil)
+    case .stop: return transfer.machine.lifecycle.endWire(transfer.restIsMissing)
+    case .fail: return transfer.machine.lifecycle.endWire(transfer.rangesDoNotFit)
     }
     if transfer.job.kind != .download, let type = head.headers.contentType,
-      let parts = MultipartAnswer(contentType: type)
+      let parts = MultipartResponse(contentType: type)
     {
-      transfer.answer.multipart = parts
+      transfer.received.multipart = parts
     } else {
       announce(TransferResponse(head, at: transfer.url), transfer)
     }
@@ -48,34 +48,34 @@ final class ResponseDelivery {
       .resumed(transfer.task, offset: offset, expectedTotal: total, at: context.settings.now()))
   }
 
-  /// Shows an answer, or a part of one, to the delegate; holds the transfer where that wants to decide.
+  /// Shows a response, or a part of one, to the delegate. Holds the transfer if the delegate decides about responses.
   func announce(_ response: TransferResponse, _ transfer: Transfer) {
     transfer.response = response
     let sink = transfer.sink ?? makeSink(transfer)
     transfer.sink = sink
     let isDownload = transfer.job.kind == .download
-    transfer.answer.live?.beginPart(isDownload ? nil : response, at: sink.size)
+    transfer.received.live?.beginPart(isDownload ? nil : response, at: sink.size)
     guard !isDownload else { return }
     guard transfer.job.asksForResponses else {
-      if transfer.answer.multipart != nil { transfer.answer.live?.countPart() }
+      if transfer.received.multipart != nil { transfer.received.live?.countPart() }
       transfer.facts.append(
-        .response(transfer.task, response, BodyReference(transfer.answer.live), at: context.settings.now()))
+        .response(transfer.task, response, BodyReference(transfer.received.live), at: context.settings.now()))
       return
     }
-    transfer.machine.course.pause(for: .response)
+    transfer.machine.lifecycle.pause(for: .response)
     // Flush the previous part first: its bytes must not wait for the decision.
-    sink.flushSlow(transfer.drained)
-    transfer.ask(.response(response, BodyReference(transfer.answer.live)))
-    context.hurry(transfer)
+    sink.flushPartialChunk(transfer.drained)
+    transfer.ask(.response(response, BodyReference(transfer.received.live)))
+    context.reportAtEndOfTick(transfer)
   }
 
-  // MARK: Its body
+  // MARK: The response's body
 
-  /// Creates an answer's sink and, unless it is a download, a live body for readers.
-  /// - Parameter offset: of the bytes that are there already.
+  /// Creates a response's sink and, unless it is a download, a live body for readers.
+  /// - Parameter offset: The number of bytes that are there already.
   func makeSink(_ transfer: Transfer, resuming offset: Int64? = nil) -> BodySink {
-    if transfer.job.kind != .download, transfer.answer.live == nil {
-      transfer.answer.live = LiveBody(
+    if transfer.job.kind != .download, transfer.received.live == nil {
+      transfer.received.live = LiveBody(
         isIncremental: transfer.job.prefersIncrementalDelivery, hasRoom: transfer.drained)
     }
     return makeFurtherSink(transfer, resuming: offset)
@@ -84,7 +84,7 @@ final class ResponseDelivery {
   /// Like `makeSink`, but creates no live body.
   func makeFurtherSink(_ transfer: Transfer, resuming offset: Int64? = nil) -> BodySink {
     let (bodies, draft) = (transfer.session.bodies, transfer.key(.draft))
-    if let live = transfer.answer.live { context.setLiveBody(live, of: transfer.task) }
+    if let live = transfer.received.live { context.setLiveBody(live, of: transfer.task) }
     if let offset {
       transfer.machine.claim.use()
       return BodySink(
@@ -93,9 +93,9 @@ final class ResponseDelivery {
     }
     return BodySink(
       smallBodyLimit: context.settings.smallBodyLimit, maximumSize: context.settings.maximumBodySize,
-      expectedSize: transfer.answer.multipart == nil ? transfer.response?.expectedContentLength ?? -1 : -1,
-      live: transfer.answer.live,
-      reserveSmall: { [weak transfer, room = bodies.room] in
+      expectedSize: transfer.received.multipart == nil ? transfer.response?.expectedContentLength ?? -1 : -1,
+      live: transfer.received.live,
+      reserveSmall: { [weak transfer, room = bodies.memoryQuota] in
         room?.reserve($0, as: transfer?.key(.body) ?? draft.part(.body)) ?? true
       },
       makeFile: { [pool = context.settings.pool, weak transfer] in

@@ -8,11 +8,11 @@ internal import TransferModel
 struct RequestConfigurator {
   let userAgent: String
 
-  /// Request bodies up to here are copied and go out with the head; larger ones are read as the origin takes them.
+  /// The largest request body in bytes that is copied and sent with the head. Larger bodies are read as the origin takes them.
   private static let copiedBodyLimit = 64 * 1024
   private static let bufferSize = 100 * 1024
 
-  /// Sets everything on a handle that was reset.
+  /// Sets all options on a handle that was reset.
   func configure(_ easy: EasyHandle, for transfer: Transfer, multi: MultiHandle) throws {
     let configuration = transfer.job.configuration
     let headers = transfer.outgoingHeaders
@@ -22,9 +22,9 @@ struct RequestConfigurator {
     try setProxy(easy, transfer)
     try easy.set(.httpVersion, to: 4)  // CURL_HTTP_VERSION_2TLS
     try setHeaders(easy, transfer, headers)
-    if transfer.connectsFirst { try easy.set(.freshConnect, to: 1) }
-    // What was asked for in whatever words is decoded (URLSession); a range is of the coded bytes.
-    transfer.content.isWanted = Self.isDecoded(transfer, headers)
+    if transfer.connectsBeforeBody { try easy.set(.freshConnect, to: 1) }
+    // As URLSession: the response is decoded whatever Accept-Encoding the request has. A range, however, is one of the coded bytes.
+    transfer.content.acceptsCodings = Self.isDecoded(transfer, headers)
     try easy.set(.pipeWait, to: configuration.httpShouldUsePipelining ? 1 : 0)
     try setTLS(easy, transfer, multi)
     easy.codePoint = transfer.networkServiceType.codePoint
@@ -36,7 +36,8 @@ struct RequestConfigurator {
     try easy.setHeaders(headerLines(transfer, headers) + setAuthentication(easy, transfer, headers))
   }
 
-  /// The body is known now, of a request that is about to go out: libcurl has taken its length already, and reads the fields only then.
+  /// Sets the length of a body that became known after the request was prepared. The option for the length was read already, but libcurl
+  /// reads the header fields only when it sends them.
   func setBodyLength(_ easy: EasyHandle, _ transfer: Transfer) throws {
     try setHeaders(easy, transfer, transfer.outgoingHeaders)
   }
@@ -46,12 +47,12 @@ struct RequestConfigurator {
     try easy.set(.pathAsIs, to: 1)
     try easy.set(.quickExit, to: 1)
     try easy.set(.followLocation, to: 0)
-    // Any protocol that speaks first would be an HTTP/0.9 answer.
+    // Otherwise any protocol in which the server speaks first would pass as an HTTP/0.9 response.
     try easy.set(.http09Allowed, to: 0)
     try easy.set(.protocols, to: "http,https")
     try easy.set(.tcpKeepAlive, to: 1)
     try easy.set(.userAgent, to: userAgent)
-    // The worker's own timers decide; libcurl's would run on while a task is suspended.
+    // `TransferClock` has the timeouts, because libcurl's own would also run while a task is suspended.
     try easy.set(.connectTimeoutMilliseconds, to: 2_000_000_000)
   }
 
@@ -64,21 +65,21 @@ struct RequestConfigurator {
     try easy.setTLS(
       transfer.session.policy(
         for: transfer.url, certificate: transfer.login.certificate(at: transfer.url), asked: transfer.job,
-        waitsAtEnd: transfer.connectsFirst, in: multi))
+        waitsAtEnd: transfer.connectsBeforeBody, in: multi))
   }
 
   private func setProxy(_ easy: EasyHandle, _ transfer: Transfer) throws(CurlError) {
     let isSOCKS = transfer.proxy?.server.kind == .socks5
-    // A scheme beats CURLOPT_PROXYTYPE: this one leaves the origin's name to the proxy.
+    // The scheme overrides CURLOPT_PROXYTYPE: socks5h lets the proxy resolve the origin's name.
     let proxy = transfer.proxy.map {
       isSOCKS ? $0.server.url.replacing("socks5:", with: "socks5h:") : $0.server.url
     }
-    try easy.set(.proxy, to: proxy ?? "")  // the environment's proxies are not ours
-    try easy.set(.noProxy, to: "")  // nor are its exceptions
+    try easy.set(.proxy, to: proxy ?? "")  // An empty value makes libcurl ignore the environment.
+    try easy.set(.noProxy, to: "")
     if isSOCKS { try easy.setSOCKSMethods() }
   }
 
-  /// Shows who sends the request; returns the header lines that do so.
+  /// Sets the authentication of the request, and returns the header lines that belong to it.
   private func setAuthentication(
     _ easy: EasyHandle, _ transfer: Transfer, _ headers: HTTPHeaders
   ) throws(CurlError) -> [String] {
@@ -87,7 +88,7 @@ struct RequestConfigurator {
     guard let proxy = transfer.proxy else { return lines }
     let isTunnel = proxy.server.kind == .http && transfer.url.scheme == "https"
     let own = isTunnel ? headers.single("Proxy-Authorization") : nil
-    // A SOCKS proxy reads no fields: what it is to know is set beside them.
+    // A SOCKS proxy reads no header fields: its credentials are options of the handle.
     guard let line = try authentication(easy, transfer, .proxy) ?? own, proxy.server.kind == .http else {
       return lines
     }
@@ -119,7 +120,7 @@ struct RequestConfigurator {
     case ("GET", nil): try easy.set(.httpGet, to: 1)
     case ("HEAD", nil):
       try easy.set(.noBody, to: 1)
-      // The answer ends with its head: libcurl would refuse one whose length it cannot read.
+      // The response ends with its head. libcurl would refuse a Content-Length that it cannot parse.
       try easy.set(.ignoreContentLength, to: 1)
     case (let method, nil) where method != "POST" && method != "PUT" && method != "PATCH":
       try easy.set(.customRequest, to: method)
@@ -150,9 +151,9 @@ struct RequestConfigurator {
       let isReplaced =
         HTTPHeaders.equal(field.name, "Authorization")
         && transfer.machine.authenticator.attempt(.server) != nil
-        // A stream's own, which is told to libcurl.
+        // libcurl gets the length of a stream as an option.
         || HTTPHeaders.equal(field.name, "Content-Length")
-        // What is for a proxy is not for the origins behind its tunnels.
+        // A field for the proxy must not reach an origin through a tunnel.
         || HTTPHeaders.equal(field.name, "Proxy-Authorization") && !transfer.sendsProxyFields
         || isDecoded && HTTPHeaders.equal(field.name, "Accept-Encoding")
       return !isReplaced
@@ -163,19 +164,19 @@ struct RequestConfigurator {
       lines.append("Accept-Encoding: \(asked ?? ContentDecoder.accepted)")
     }
     lines += (transfer.machine.upload?.fields ?? []).map { "\($0.name): \($0.value)" }
-    lines.append("Expect:")  // libcurl would wait a second for servers that ignore it
+    lines.append("Expect:")  // libcurl would wait a second for servers that ignore it.
     let request = transfer.request
-    // As URLSession: the data of a POST are a form unless it says otherwise, and no other body has a type of its own.
+    // As URLSession: the body of a POST is a form unless the request has a Content-Type. Other bodies have no default type.
     let length = transfer.source?.length ?? request.body?.length ?? 0
     if !headers.contains("Content-Type"), request.method != "POST" || length == 0 || request.body?.file != nil
     {
       lines.append("Content-Type:")
     }
-    // The first legs of a scheme that is connection-based have no body: libcurl then says itself when there is one.
+    // The first requests of a connection-based scheme have no body. libcurl adds the framing fields when the body follows.
     let scheme = transfer.machine.authenticator.attempt(.server)?.scheme
     if let source = transfer.source, scheme?.isConnectionBased != true {
       if let length = source.length {
-        if transfer.connectsFirst, request.declaredLength == nil {
+        if transfer.connectsBeforeBody, request.declaredLength == nil {
           lines += ["Content-Length: \(length)", "Transfer-Encoding:"]
         }
       } else {

@@ -5,37 +5,37 @@ internal import EngineAPI
 internal import Glibc
 internal import TransferModel
 
-/// Why a request failed, in URLSession's words, or in Ferry's own where Ferry caused it. Pure.
+/// The cause of a failed request, as a URLSession error or as one of Ferry's own. Pure.
 struct RequestFailure {
-  /// What libcurl says of a request beside its result.
+  /// libcurl's information about a request, besides its result.
   struct Report {
     var message = ""
-    /// OpenSSL's verification result, and the server's last alert.
+    /// OpenSSL's verification result. The server's last alert is `alert`.
     var verifyResult = 0
     var alert = 0
     var certificateRequest = CertificateRequest.none
     var errno = 0
     var headerSize = 0
-    /// No descriptor was left for its socket.
+    /// Whether no descriptor was left for its socket.
     var lacksDescriptor = false
     var proxyError = CurlProxyError(rawValue: 0)
   }
 
   let url: String
   let method: String
-  /// The rule of egress that refused its destination.
+  /// The egress rule that refused the destination.
   var refusedRule: String?
-  var network = NetworkTrial()
-  /// Why the body that was sent is none.
+  var network = ConnectionNetworks()
+  /// The reason why the body that the client sent is unusable.
   var bodyFault: String?
   var refusesRepeat = false
   var isTooLarge = false
   var contentFault: ContentDecoder.Fault?
   var proxy: ProxyServer.Kind?
-  /// Of the proxy's answer to CONNECT.
+  /// The status of the proxy's response to CONNECT.
   var connectStatus: Int?
   var isPastConnect = false
-  /// The head of an answer came, and was shown to the task.
+  /// Whether a head was received. `hasResponse` says whether the task was shown a response.
   var hasHead = false
   var hasResponse = false
   var receivedBytes: Int64 = 0
@@ -46,10 +46,12 @@ struct RequestFailure {
     self.method = method
   }
 
-  /// - Parameter report: nil where it never came to libcurl.
+  /// - Parameter report: `nil` if libcurl never had the request.
   func error(_ result: CurlResult, _ report: Report?) -> TransferError {
     if let rule = refusedRule, result == .couldntConnect || result == .abortedByCallback {
-      return TransferError(.destinationNotPermitted, "destination not permitted", failingURL: url, rule: rule)
+      return TransferError(
+        .destinationNotPermitted, "the destination is not permitted; the operator can allow its network",
+        failingURL: url, rule: rule)
     }
     if let error = network.failure(result, url: url) { return error }
     if result == .abortedByCallback, let bodyFault {
@@ -57,20 +59,20 @@ struct RequestFailure {
     }
     if result == .couldntConnect, report?.lacksDescriptor == true {
       return TransferError(
-        .cannotConnectToHost, "no descriptor is left for a connection", failingURL: url,
+        .cannotConnectToHost, "the process has no free file descriptor for a connection", failingURL: url,
         underlying: .init(library: "posix", code: Int(EMFILE)))
     }
     if refusesRepeat, result == .abortedByCallback || result == .sendFailRewind {
       return TransferError(
         .networkConnectionLost,
-        "the connection was lost before an answer came; a \(method) is not sent twice", failingURL: url)
+        "the connection was lost before a response; a \(method) is not sent twice", failingURL: url)
     }
     if isTooLarge { return TransferError(.bodyTooLarge, "the body is larger than allowed", failingURL: url) }
     if let contentFault { return Self.error(contentFault, hasResponse: hasResponse, url: url) }
     if let error = proxyFailure(result, report) { return error }
     if !hasHead, let error = headFailure(result, report) { return error }
     if isMultipartMalformed {
-      return TransferError(.cannotParseResponse, "the multipart answer is malformed", failingURL: url)
+      return TransferError(.cannotParseResponse, "the multipart response is malformed", failingURL: url)
     }
     let report = report ?? Report()
     return FailureMapping.error(
@@ -81,7 +83,7 @@ struct RequestFailure {
       url: url)
   }
 
-  /// The content of an answer cannot be decoded, in the words that libcurl has for it.
+  /// Returns the error of content that cannot be decoded, mapped as libcurl's error for that.
   static func error(_ fault: ContentDecoder.Fault, hasResponse: Bool, url: String) -> TransferError {
     FailureMapping.error(
       FailureMapping.Cause(
@@ -90,7 +92,7 @@ struct RequestFailure {
       url: url)
   }
 
-  /// A SOCKS proxy refused for want of a user and password.
+  /// Returns whether a SOCKS proxy refused the connection because it requires a user and password.
   static func wantsSOCKSLogin(_ proxy: ProxyServer.Kind?, _ result: CurlResult, _ error: CurlProxyError)
     -> Bool
   {
@@ -103,7 +105,8 @@ struct RequestFailure {
     let isLogin = report.map { Self.wantsSOCKSLogin(proxy, result, $0.proxyError) } ?? false
     if connectStatus == 407 || isLogin {
       return TransferError(
-        .userAuthenticationRequired, "the proxy wants credentials", failingURL: url, underlying: underlying)
+        .userAuthenticationRequired, "the proxy requires credentials", failingURL: url, underlying: underlying
+      )
     }
     guard let connectStatus, !(200..<300).contains(connectStatus) else { return nil }
     return TransferError(
@@ -111,24 +114,24 @@ struct RequestFailure {
       underlying: underlying)
   }
 
-  /// What libcurl tells of a head in other words, or not at all.
+  /// Returns the error of a malformed head, which libcurl reports under another result or not at all.
   private func headFailure(_ result: CurlResult, _ report: Report?) -> TransferError? {
     func error(_ code: URLErrorCode, _ message: String) -> TransferError {
       TransferError(
         code, message, failingURL: url, underlying: .init(library: "libcurl", code: result.code))
     }
     switch result {
-    // An end within a head is none to libcurl: closing is how HTTP/1.0 ends an answer.
-    case .ok: return error(.networkConnectionLost, "the connection was lost within the head of the answer")
-    // Nobody asks for transfer codings; libcurl 8 refuses them at the head.
+    // libcurl accepts the end of the connection within a head, because closing ends an HTTP/1.0 response.
+    case .ok: return error(.networkConnectionLost, "the connection was lost within the head of the response")
+    // Ferry requests no transfer codings; libcurl 8 refuses them at the head.
     case .badContentEncoding:
-      return error(.cannotParseResponse, "the answer has a transfer coding that nobody asked for")
-    // A fresh handle of 7.88 refuses a head that begins with a folded field in these words.
-    case .badFunctionArgument: return error(.cannotParseResponse, "the head of the answer is malformed")
-    // It takes 100 KiB for a line and 300 KiB for a head.
-    case .outOfMemory, .tooLarge: return error(.cannotParseResponse, "the head of the answer is too large")
+      return error(.cannotParseResponse, "the response has a transfer coding that Ferry did not request")
+    // A new handle of libcurl 7.88 reports a head that begins with a folded field as this error.
+    case .badFunctionArgument: return error(.cannotParseResponse, "the head of the response is malformed")
+    // libcurl's limits are 100 KiB for a line and 300 KiB for a head.
+    case .outOfMemory, .tooLarge: return error(.cannotParseResponse, "the head of the response is too large")
     case .recvError where report?.headerSize ?? 0 > 300 * 1024:
-      return error(.cannotParseResponse, "the head of the answer is too large")
+      return error(.cannotParseResponse, "the head of the response is too large")
     default: return nil
     }
   }
@@ -144,26 +147,26 @@ extension RequestFailure.Report {
 }
 
 extension RequestFailure {
-  /// What a transfer knows of a failure.
+  /// Collects the failure's facts from a transfer.
   init(of transfer: Transfer) {
     self.init(url: transfer.request.url, method: transfer.request.method)
     refusedRule = transfer.gate.refusedRule
     network = transfer.network
     bodyFault = (transfer.source as? UploadStream)?.fault?.description
-    refusesRepeat = transfer.contact.refusesRepeat
+    refusesRepeat = transfer.connectionProgress.refusesRepeat
     isTooLarge = transfer.sink?.isTooLarge == true
     contentFault = transfer.content.fault
     proxy = transfer.proxy?.server.kind
-    connectStatus = transfer.answer.connectHead?.status
-    isPastConnect = transfer.contact.isPastConnect
-    (hasHead, hasResponse) = (transfer.answer.head != nil, transfer.response != nil)
+    connectStatus = transfer.received.connectHead?.status
+    isPastConnect = transfer.connectionProgress.isPastConnect
+    (hasHead, hasResponse) = (transfer.received.head != nil, transfer.response != nil)
     receivedBytes = transfer.sink?.size ?? 0
-    isMultipartMalformed = transfer.answer.multipart?.isMalformed == true
+    isMultipartMalformed = transfer.received.multipart?.isMalformed == true
   }
 }
 
 extension Transfer {
-  /// - Parameter easy: nil where it never came to libcurl.
+  /// - Parameter easy: `nil` if libcurl never had the request.
   func failure(_ result: CurlResult, _ easy: EasyHandle?) -> TransferError {
     RequestFailure(of: self).error(result, easy.map { RequestFailure.Report($0) })
   }

@@ -2,23 +2,23 @@ internal import Addresses
 internal import Curl
 internal import TransferModel
 
-/// One request and its answer, as its metrics have it (URLSessionTaskTransactionMetrics).
+/// One request and its response, for the task's metrics (URLSessionTaskTransactionMetrics).
 struct TransactionRecord {
   let request: TransferRequest
-  /// Of the answer, where one came.
+  /// The response's status; `nil` if there was no response.
   let status: Int?
   let isSecure: Bool
   let fetchStart: Timestamp
-  /// libcurl counts from its own start; the end is ours.
+  /// The time of the end by Ferry's clock. libcurl's times are offsets from its own start.
   let end: Timestamp
-  /// It ended with the end of its answer.
+  /// Whether the request ended with the end of its response.
   let isComplete: Bool
-  /// Bytes of the request's body that went out, and of the answer's when it is decoded.
+  /// The bytes of the request's body that were sent. `received` are those of the response's body after decoding.
   let sent: Int64
   let received: Int64
   let isProxied: Bool
 
-  /// - Parameter classes: of the interface that has an address.
+  /// - Parameter classes: Returns the classes of the interface with an address.
   func metrics(
     _ easy: EasyHandle, classes: (_ localAddress: String) -> InterfaceClasses?
   ) -> TransactionMetrics {
@@ -50,7 +50,7 @@ struct TransactionRecord {
       let connected = at(easy.info(.connectTime))
       metrics.secureConnectionStart = isSecure ? connected : nil
       metrics.secureConnectionEnd = isSecure ? at(easy.info(.appConnectTime)) : nil
-      // Where a phase fails, its end and all that would follow stay out.
+      // If a phase fails, its end and all later times stay unset.
       metrics.connectEnd = isSecure ? metrics.secureConnectionEnd : connected
     }
     metrics.requestStart = at(easy.info(.preTransferTime))
@@ -66,7 +66,7 @@ struct TransactionRecord {
     metrics.remoteAddress = easy.info(.remoteAddress)
     metrics.localPort = metrics.localAddress == nil ? nil : easy.info(.localPort)
     metrics.remotePort = metrics.remoteAddress == nil ? nil : easy.info(.remotePort)
-    // A proxy may have TLS of its own.
+    // With a proxy, the parameters could be those of the proxy's TLS connection, so an http URL reports none.
     let agreed = isSecure ? easy.tlsParameters : nil
     metrics.negotiatedTLSProtocolVersion = agreed?.version
     metrics.negotiatedTLSCipherSuite = agreed?.cipherSuite

@@ -4,12 +4,12 @@ internal import EngineAPI
 internal import HTTPFields
 internal import TransferModel
 
-/// What a transfer's next request says.
+/// The content of a transfer's next request.
 extension Transfer {
   /// The part of the stored file that the request sends.
   var bodyRange: Range<Int64> { machine.upload?.range ?? 0..<(request.body?.length ?? 0) }
 
-  /// By which algorithm the stored file is to be digested before the request goes out.
+  /// The algorithm by which the stored file must be digested before the request is sent; `nil` if no digest is missing.
   var missingDigest: DigestAuthentication.Algorithm? {
     digests.missing(of: request.body, for: machine.authenticator, at: url)
   }
@@ -19,10 +19,10 @@ extension Transfer {
   /// The header fields to send, without those that the authenticator adds.
   var outgoingHeaders: HTTPHeaders { headers(with: machine.cache?.fields ?? []) }
 
-  /// - Parameter fields: what the cache adds.
+  /// - Parameter fields: The header fields that the cache adds.
   func headers(with fields: [HTTPHeaders.Field]) -> HTTPHeaders {
     var defaults = job.configuration.httpAdditionalHeaders
-    if hasLeftOrigin { defaults.removeSecrets(and: job.configuration.secretHeaderFields) }
+    if wasRedirectedCrossOrigin { defaults.removeSecrets(and: job.configuration.secretHeaderFields) }
     var headers = request.headers.merging(defaults: defaults)
     if !headers.contains("Cookie"),
       let cookies = context.settings.storages.cookies.header(
@@ -35,7 +35,7 @@ extension Transfer {
     return headers
   }
 
-  /// Whether the client's own `Proxy-Authorization` goes out beside the request's other fields.
+  /// Whether the client's own `Proxy-Authorization` is sent with the request's other fields.
   var sendsProxyFields: Bool {
     guard let proxy else { return job.configuration.proxies.isEmpty }
     return proxy.server.kind == .http && url.scheme == "http" && machine.authenticator.attempt(.proxy) == nil
@@ -49,12 +49,12 @@ extension Transfer {
       constrained: access.allowsConstrainedNetworkAccess)
   }
 
-  /// What its traffic is for: the request says so, unless it leaves that to the session.
+  /// The request's network service type, or the session's if the request has none.
   var networkServiceType: NetworkServiceType {
     request.networkServiceType ?? job.configuration.networkServiceType
   }
 
-  /// The request as it went out.
+  /// The request as it was sent.
   var asked: TransferMachine.Request {
     TransferMachine.Request(
       request: request, url: url, proxy: proxy, sharedConfiguration: job.sharedConfiguration,

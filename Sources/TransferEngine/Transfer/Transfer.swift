@@ -5,21 +5,20 @@ internal import HTTPCache
 internal import HTTPFields
 internal import TransferModel
 
-/// One task under way, redirects and decisions included: its handle, what it reads and writes, and what is known of its answer. Lives
-/// on its worker's loop. `machine` decides; the stages act.
+/// A running task, redirects and decisions included: its handle, its source and sink, and its response. Used only on its transfer loop.
+/// `machine` decides; the stages act.
 final class Transfer {
   var job: TransferJob
-  // The worker owns the context and the transfers, and is the receiver.
+  // The transfer loop owns the context and the transfers, and is the receiver.
   unowned let context: TransferContext
-  unowned let receiver: any TransferReceiver
-  /// Called from any thread when there is room downstream again.
+  unowned let receiver: any TransferCallbacks
+  /// Reports from any thread that there is room downstream again.
   let drained: @Sendable () -> Void
-  /// What it decides.
   var machine: TransferMachine
   var easy: EasyHandle?
-  /// Where `easy` is.
+  /// The transport that `easy` is on.
   var transport: CurlTransport?
-  /// It waits for the delegate, or for the request's body.
+  /// The held handshake, which waits for the delegate or for the request's body.
   var handshake: TLSHandshake?
 
   // The request
@@ -27,49 +26,48 @@ final class Transfer {
   var url: CurlURL
   var source: (any UploadSource)?
   var digests = BodyDigests()
-  /// Makes one of them.
+  /// Computes a missing digest.
   var digester: FileDigester?
   var gate: EgressGate
   var limits: RateLimits
-  let session: WorkerSession
-  let login: SessionLogin
-  /// A redirect led away from the origin of the first request: from then on the session's credentials stay behind.
-  private(set) var hasLeftOrigin = false
+  let session: EngineSession
+  let login: SessionAuthentication
+  /// Whether a redirect led away from the first request's origin. The session's secret header fields are then no longer sent.
+  private(set) var wasRedirectedCrossOrigin = false
 
-  // Who it is
+  // The connection
   var proxy: ProxyConfiguration.Entry?
-  var network = NetworkTrial()
-  var contact = RequestContact()
-  /// The request's body is asked for when its connection's challenges are answered, and not before.
-  var connectsFirst = false
-  /// When its connection was held for the body.
+  var network = ConnectionNetworks()
+  var connectionProgress = ConnectionProgress()
+  /// Whether the connection's challenges are answered before the request's body is asked for.
+  var connectsBeforeBody = false
+  /// The time at which the connection was held for the body.
   var heldSince = ContinuousClock.now
-  /// Shown to a server in this request's handshake, and where it is to be remembered.
+  /// The client certificate that this request's handshake sent, and the protection space to store it in.
   var identity: (space: ProtectionSpace, credential: Credential)?
 
-  // The answer
-  var answer = ReceivedAnswer()
+  // The response
+  var received = ReceivedResponse()
   var content = ContentDecoding()
-  /// How much of it the loop's turn has brought.
+  /// The share of the loop's tick that this transfer has used.
   var timeSlice = LoopTimeSlice()
   var response: TransferResponse?
   var sink: BodySink?
   private var hasToldResponse = false
 
-  // The cache
-  var caching = CacheShare()
+  var caching = TransferCacheState()
 
-  // What the worker hears of
+  // Facts for the service
   var facts: [TransferFact] = []
   var transactions: [TransactionMetrics] = []
   private(set) var fetchStart = Timestamp(microseconds: 0)
   private var sentBefore: Int64 = 0
-  /// Where the body of the current request begins in the task's.
+  /// The offset of the current request's body in the task's body.
   private var sentFrom: Int64 = 0
-  /// Bytes that libcurl has taken of the request's body since its beginning. Of what it sent it counts more: the lines of chunks, and
-  /// what it sent on a connection that was gone.
+  /// The bytes that libcurl has taken of the request's body since its beginning. The number of bytes that libcurl has sent is larger: it
+  /// includes the lines of chunks and bytes that were sent on a lost connection.
   var bytesTaken: Int64 = 0
-  /// libcurl has all of the body, and takes none of it.
+  /// Whether libcurl has a copy of the whole body, so that `bytesTaken` does not count.
   var isBodyCopied = false
   private var reported = (sent: Int64(0), received: Int64(0))
   var outcome: TransferOutcome?
@@ -77,15 +75,15 @@ final class Transfer {
   var clock: TransferClock
 
   init(
-    job: TransferJob, url: CurlURL, session: WorkerSession, context: TransferContext,
-    receiver: any TransferReceiver
+    job: TransferJob, url: CurlURL, session: EngineSession, context: TransferContext,
+    receiver: any TransferCallbacks
   ) {
     self.job = job
     self.context = context
     self.receiver = receiver
     self.session = session
     let settings = context.settings
-    login = SessionLogin(
+    login = SessionAuthentication(
       session: session, storage: settings.storages.credentials,
       sessionType: job.sessionType, usesStorage: job.configuration.urlCredentialStorage)
     let task = job.task
@@ -95,65 +93,66 @@ final class Transfer {
     request = machine.upload?.first ?? job.request.withoutIdleBody
     self.url = request.url == job.request.url ? url : (try? CurlURL(request.url)) ?? url
     if request.url != job.originalURL {
-      hasLeftOrigin = (try? CurlURL(job.originalURL))?.origin != self.url.origin
+      wasRedirectedCrossOrigin = (try? CurlURL(job.originalURL))?.origin != self.url.origin
     }
-    // As many as a stored response or a small one needs.
+    // Enough for a cached or small response.
     facts.reserveCapacity(4)
     clock = TransferClock(timeoutForResource: job.configuration.timeoutIntervalForResource, at: .now)
     limits = RateLimits(own: job.maximumBytesPerSecond, shared: session.limit, at: .now)
   }
 
   var task: TaskID { job.task }
-  /// As clients see it: requests that only an upload's server needs are none of theirs.
+  /// The request that clients see. Requests that only an upload's server needs are not shown.
   var currentRequest: TransferRequest { machine.upload?.request ?? request }
-  var state: TransferState { machine.course.state }
-  var hold: TransferState.WaitReason? { machine.course.hold }
-  /// Why bytes do not move.
+  var state: TransferState { machine.lifecycle.state }
+  var waitReason: TransferState.WaitReason? { machine.lifecycle.waitReason }
+  /// The reasons for which bytes do not move.
   var flow: FlowControl {
-    get { machine.course.flow }
-    set { machine.course.flow = newValue }
+    get { machine.lifecycle.flow }
+    set { machine.lifecycle.flow = newValue }
   }
 
   func touch() { clock.touch(at: .now) }
 
-  /// Has libcurl read and write as `flow` allows.
+  /// Makes libcurl read and write as `flow` allows.
   func applyFlow() {
     guard state.isOnWire, let easy else { return }
     transport?.setPaused(easy, flow.directions)
   }
 
-  /// After a hold: resumes libcurl, or takes the next step if libcurl is done.
-  func goOn() -> TransferAction {
-    context.tell(self)
+  /// Ends a wait: resumes libcurl, or returns the next step if libcurl is done.
+  func resume() -> TransferAction {
+    context.reportFacts(self)
     touch()
-    return machine.course.move
+    return machine.lifecycle.move
   }
 
-  /// Stops sending the body after a status of 300 or more. A streaming client is told now: it may have to make the next decision.
+  /// Stops sending the body after a status of 300 or more. A client that streams the body is notified now, because the next decision may
+  /// depend on it.
   func stopSending() {
     // Wakes libcurl.
     if flow.send.contains(.source) { context.mailbox.post(.uploadReady(task)) }
     guard let source else { return }
-    if let length = source.length, sent >= length { source.wasSent() } else { source.detach() }
+    if let length = source.length, sent >= length { source.markSent() } else { source.cancel() }
   }
 
-  /// From here on the resource is fetched, from wherever it comes (fetchStartDate).
+  /// Sets the start of the fetch, from the network or from the cache (URLSessionTaskTransactionMetrics.fetchStartDate).
   func beginFetch() { fetchStart = context.settings.now() }
 
-  // MARK: What the worker hears of
+  // MARK: Facts for the service
 
   func takeFacts() -> [TransferFact] {
     defer { facts.removeAll(keepingCapacity: true) }
     return facts
   }
 
-  /// The delegate is asked.
+  /// Asks the delegate for a decision.
   func ask(_ question: TransferQuestion) {
     let number = machine.ask()
     facts.append(.asked(task, number, question, at: context.settings.now()))
   }
 
-  /// The delegate is asked for credentials, or whether a server is trusted.
+  /// Asks the delegate for credentials, or whether to trust a server.
   func ask(_ challenge: AuthenticationChallenge) {
     let method = challenge.protectionSpace.authenticationMethod
     ask(.challenge(challenge, job.delegate?.challengeEvent(for: method) ?? .taskDidReceiveChallenge))
@@ -163,13 +162,13 @@ final class Transfer {
 
   // MARK: Progress
 
-  /// Bytes of the current request's body that went out.
+  /// The bytes of the current request's body that were sent.
   var sent: Int64 {
     let sent = max(sentBefore, easy?.info(.uploaded) ?? 0)
     return isBodyCopied ? sent : min(sent, bytesTaken)
   }
 
-  /// Remembers what only the easy handle knows, before that goes.
+  /// Saves the counts of the easy handle before the handle is given back.
   func keepCounts() { sentBefore = sent }
 
   var progress: TaskProgress {
@@ -183,26 +182,26 @@ final class Transfer {
     return progress
   }
 
-  /// With what was there before, where a download goes on; -1 where that is not known.
+  /// The expected bytes, including those of an earlier download that this one continues; -1 if unknown.
   private var expectedToReceive: Int64 { expectedLength ?? -1 }
 
-  /// Nil before there is a response.
+  /// `nil` if there is no response yet.
   private var expectedLength: Int64? {
     guard let length = response?.expectedContentLength else { return nil }
-    // The length of a HEAD's response is what a GET's would be.
+    // A HEAD's response has the length of the GET's response.
     if request.method == "HEAD" { return 0 }
     guard let offset = machine.ranges.offset else { return length }
     return machine.ranges.total ?? (length < 0 ? -1 : offset + length)
   }
 
-  /// Tells of a download's head: not of each at once, as most have ended before somebody asks.
+  /// Reports the head of a download. Most downloads end before a client asks, so this is not done at once.
   func noteResponse() {
     guard job.kind == .download, !hasToldResponse, let response else { return }
     hasToldResponse = true
     facts.append(.accepted(task, response))
   }
 
-  /// Notes the progress as a fact where bytes have moved since the last time.
+  /// Reports the progress if bytes have moved since the last report.
   func noteProgress() {
     let progress = progress
     let now = (sent: progress.countOfBytesSent, received: progress.countOfBytesReceived)
@@ -212,13 +211,13 @@ final class Transfer {
     facts.append(.progress(task, progress, at: context.settings.now()))
   }
 
-  /// A request goes out, and what it moves counts from zero: but for what its server has of the body.
+  /// Reports that a request is sent. Its counts begin at zero, or at the bytes that an upload's server already has.
   func noteBegan() {
     facts.append(.began(task, at: fetchStart))
     if sentFrom > 0 { noteSentFrom() }
   }
 
-  /// The body is sent from its beginning, or from where its server wants it: what is sent from here on is growth.
+  /// Restarts the counts: the body is sent from its beginning, or from the offset that the server wants.
   func restartBody() {
     sentBefore = 0
     bytesTaken = 0
@@ -232,51 +231,51 @@ final class Transfer {
       .resumed(task, offset: sentFrom, expectedTotal: upload.length, at: context.settings.now()))
   }
 
-  /// Where a part of what it gets is.
+  /// Returns the key of a part of this task's bytes.
   func key(_ part: BlobKey.Part) -> BlobKey { BlobKey(task, part, job.blob) }
 
-  // MARK: What a later download could go on from
+  // MARK: Resuming later
 
-  /// What is being downloaded, and the first byte that its request asked for; nil where nothing could go on from it, as the parts of a
-  /// multipart answer are not bytes of its body.
+  /// The received part of a download, for a later download to continue; `nil` if none could. The parts of a multipart response are not
+  /// bytes of its body.
   var partial: PartialBody? {
-    guard job.kind == .download, answer.multipart == nil, !request.headers.contains("Range"),
+    guard job.kind == .download, received.multipart == nil, !request.headers.contains("Range"),
       !machine.ranges.isBroken
     else { return nil }
     if var partial = machine.ranges.open {
       partial.total = expectedToReceive
       return partial
     }
-    return answer.head.flatMap { ResumeRules.validator(of: $0, to: request, now: answer.headTime) }.map {
+    return received.head.flatMap { ResumeRules.validator(of: $0, to: request, now: received.headTime) }.map {
       PartialBody(
         offset: machine.ranges.offset ?? 0, total: expectedToReceive, validator: $0,
         resource: url.withoutQuery)
     }
   }
 
-  /// The bytes have a file from here on: they outlive the process.
+  /// Reports that the received bytes are in a file, and so outlive the process.
   func noteKept() {
     guard let partial else { return }
-    facts.append(.keeps(task, ResumePoint(partial: partial, source: task, blob: job.blob)))
+    facts.append(.keptPartial(task, ResumePoint(partial: partial, source: task, blob: job.blob)))
   }
 
   // MARK: From request to request
 
-  /// Makes ready for another request of the same task.
-  /// - Parameter mayConnectFirst: its body may wait for the challenges of its connection.
+  /// Prepares another request of the same task.
+  /// - Parameter mayConnectFirst: Whether the body may wait for the challenges of its connection.
   func prepare(_ next: TransferRequest, at url: CurlURL, mayConnectFirst: Bool = true) {
     let leavesOrigin = url.origin != self.url.origin
     request = next.withoutIdleBody
     machine.prepare(request, leavesOrigin: leavesOrigin)
-    connectsFirst = mayConnectFirst && job.mayBeChallenged(at: url, next)
-    if leavesOrigin { hasLeftOrigin = true }
+    connectsBeforeBody = mayConnectFirst && job.mayBeChallenged(at: url, next)
+    if leavesOrigin { wasRedirectedCrossOrigin = true }
     self.url = url
     clock.forgetCut()
-    forgetAnswer()
-    network = NetworkTrial()
-    contact.forgetConnection()
-    caching = CacheShare()
-    source?.detach()
+    discardResponse()
+    network = ConnectionNetworks()
+    connectionProgress.forgetConnection()
+    caching = TransferCacheState()
+    source?.cancel()
     source = nil
     digests = BodyDigests()
     sentFrom = machine.upload?.range.lowerBound ?? 0
@@ -285,21 +284,21 @@ final class Transfer {
     touch()
   }
 
-  /// Makes ready what the request's body is read from.
+  /// Creates the source of a request body that is in memory.
   func prepareSource() {
     if source == nil, case .data(let bytes) = request.body { source = DataUploadSource(bytes) }
   }
 
-  /// It is about to go out, and its body was not asked for yet.
+  /// Whether the request's body must still be asked for.
   var lacksBody: Bool { request.body?.isStream == true && source == nil }
 
-  /// What the answer says leads to another request, which goes out when the answer has ended, or has taken too long to.
-  func sendInstead(_ next: TransferRequest) {
-    machine.course.send(next)
+  /// Sends another request after the current response has ended, or after it has taken too long to end.
+  func replaceRequest(_ next: TransferRequest) {
+    machine.lifecycle.send(next)
     clock.cutSoon(at: .now)
   }
 
-  /// The bytes that came remain good.
+  /// The error of a body whose rest is missing. The received bytes can still be continued.
   var restIsMissing: TransferError {
     TransferError(
       .networkConnectionLost, "the server did not send the rest of the body", failingURL: request.url)
@@ -311,30 +310,30 @@ final class Transfer {
       failingURL: request.url)
   }
 
-  /// Another request is sent in place of the one whose answer is held.
+  /// Sends another request in place of the one whose response is held.
   func follow(_ request: TransferRequest) -> TransferAction {
-    machine.course.decided()
-    machine.course.send(request)
-    return followNext()
+    machine.lifecycle.decisionReceived()
+    machine.lifecycle.send(request)
+    return sendNextRequest()
   }
 
-  /// What was held leads to another request.
-  func followNext() -> TransferAction {
-    // The held answer's body may end soon; if not, its connection is closed.
+  /// Ends a wait that led to another request.
+  func sendNextRequest() -> TransferAction {
+    // If the held response's body does not end soon, its connection is closed.
     if state.isOnWire { clock.cutSoon(at: .now) }
-    return machine.course.move
+    return machine.lifecycle.move
   }
 
-  func forgetAnswer() {
-    machine.course.forgetAnswer()
+  func discardResponse() {
+    machine.lifecycle.discardResponse()
     if !machine.ranges.isOpen {
       sink?.discard()
       sink = nil
       response = nil
     }
-    answer = ReceivedAnswer()
+    received = ReceivedResponse()
     content = ContentDecoding()
-    contact.forgetAnswer()
+    connectionProgress.discardResponse()
     identity = nil
   }
 }

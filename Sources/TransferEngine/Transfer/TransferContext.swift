@@ -6,33 +6,33 @@ internal import HTTPCache
 internal import Synchronization
 internal import TransferModel
 
-/// What the stages of a worker share: its transfers, the queue, the sessions and the facts to tell. On the worker's loop only, but for the
-/// mailbox and the live bodies.
+/// The state that the stages of a transfer loop share: its transfers, queue, sessions and facts. Used only on the loop's thread, except for
+/// the mailbox and the live bodies.
 final class TransferContext: @unchecked Sendable {
-  // Unchecked: what is not constant, or behind the mutex, belongs to the loop's thread.
+  // Unchecked: constants and the contents of the mutex apart, all members are used only on the loop's thread.
   let loop: EventLoop
   let settings: EngineSettings
-  let mailbox: WorkerMailbox
-  let sessions: SessionRoom
+  let mailbox: TransferLoopMailbox
+  let sessions: SessionPool
   var queue: JobQueue
   private(set) var transfers: [TaskID: Transfer] = [:]
-  /// New ids of data tasks that became downloads: some messages bear the old id.
+  /// The new ids of data tasks that became downloads. Some commands still have the old id.
   private var renamed: [TaskID: TaskID] = [:]
-  /// Tasks whose turn has come, and which the worker has not begun yet.
+  /// Tasks that have a slot and have not begun yet.
   private var ready: Deque<TaskID> = []
   private var facts: [TransferFact] = []
   private var urgent: [Transfer] = []
   private let liveBodies = Mutex<[TaskID: LiveBody]>([:])
-  /// Carries out what follows for a transfer.
+  /// Carries out an action of a transfer.
   var perform: (TransferAction, Transfer) -> Void = { _, _ in }
 
-  init(loop: EventLoop, settings: EngineSettings, roots: TLSRoots) {
+  init(loop: EventLoop, settings: EngineSettings, roots: CertificateAuthoritySet) {
     self.loop = loop
     self.settings = settings
     queue = JobQueue(maximumActive: settings.maximumActive)
-    let mailbox = WorkerMailbox(loop)
+    let mailbox = TransferLoopMailbox(loop)
     self.mailbox = mailbox
-    sessions = SessionRoom(loop: loop, settings: settings, roots: roots) { mailbox.post(.run($0)) }
+    sessions = SessionPool(loop: loop, settings: settings, roots: roots) { mailbox.post(.run($0)) }
   }
 
   // MARK: Transfers
@@ -41,7 +41,7 @@ final class TransferContext: @unchecked Sendable {
 
   func add(_ transfer: Transfer) { transfers[transfer.task] = transfer }
 
-  /// A data task goes on as the download of that name.
+  /// Continues a data task as a download with another id.
   func rename(_ transfer: Transfer, to task: TaskID) {
     let old = transfer.task
     transfers[old] = nil
@@ -51,8 +51,8 @@ final class TransferContext: @unchecked Sendable {
     transfer.job.task = task
   }
 
-  /// The transfer is over.
-  func forget(_ transfer: Transfer) {
+  /// Removes a transfer that has ended.
+  func remove(_ transfer: Transfer) {
     transfers[transfer.task] = nil
     if let stored = transfer.job.revalidates?.stored { transfer.session.revalidating.remove(stored.key) }
     if !renamed.isEmpty { renamed = renamed.filter { $0.value != transfer.task } }
@@ -65,8 +65,8 @@ final class TransferContext: @unchecked Sendable {
     ready.removeAll()
   }
 
-  /// Goes on with a transfer where it is still there.
-  func goOn(_ task: TaskID, _ next: (Transfer) -> TransferAction) {
+  /// Performs the next action of a transfer, if the transfer still exists.
+  func resume(_ task: TaskID, _ next: (Transfer) -> TransferAction) {
     guard let transfer = transfer(task) else { return }
     perform(next(transfer), transfer)
   }
@@ -77,9 +77,9 @@ final class TransferContext: @unchecked Sendable {
     ready += queue.submit(job, url, limit: limit)
   }
 
-  /// Puts a transfer that is off the wire into the queue for its next request.
+  /// Queues the next request of a transfer that is off the wire.
   func enqueue(_ transfer: Transfer) {
-    guard transfer.machine.course.queue() else { return }
+    guard transfer.machine.lifecycle.queue() else { return }
     let limit = transfer.session.requestsAtOnce(to: transfer.url.origin)
     ready += queue.submit(transfer.job, at: transfer.url, limit: limit)
   }
@@ -87,7 +87,7 @@ final class TransferContext: @unchecked Sendable {
   /// Gives a task's slot, or its place in the queue, to others.
   func leaveQueue(_ task: TaskID) { ready += queue.remove(task) }
 
-  /// An origin of a session takes more requests at once, or fewer.
+  /// Applies a changed limit of requests to an origin.
   func limitChanged(_ session: SessionID, _ origin: String) {
     guard let limit = sessions[session]?.requestsAtOnce(to: origin) else { return }
     ready += queue.setLimit(limit, of: session, at: origin)
@@ -95,10 +95,10 @@ final class TransferContext: @unchecked Sendable {
 
   var hasReady: Bool { !ready.isEmpty }
 
-  /// The next task to begin; nil: there is none.
+  /// Returns the next task to begin; `nil` if there is none.
   func takeReady() -> TaskID? {
     while let task = ready.popFirst() {
-      // It may have given its turn away meanwhile.
+      // The task may have left the queue meanwhile.
       if queue.isActive(task) { return task }
     }
     return nil
@@ -108,13 +108,13 @@ final class TransferContext: @unchecked Sendable {
 
   func report(_ fact: TransferFact) { facts.append(fact) }
 
-  /// Tells what has happened to a transfer by now, with the next batch of facts.
-  func tell(_ transfer: Transfer) { facts += transfer.takeFacts() }
+  /// Collects a transfer's facts for the next batch.
+  func reportFacts(_ transfer: Transfer) { facts += transfer.takeFacts() }
 
-  /// Reports a transfer's facts at the end of the tick, with those still to come.
-  func hurry(_ transfer: Transfer) { urgent.append(transfer) }
+  /// Collects a transfer's facts at the end of the tick, including later ones.
+  func reportAtEndOfTick(_ transfer: Transfer) { urgent.append(transfer) }
 
-  /// Hands over all there is to tell now, in order.
+  /// Delivers all facts so far, in order.
   func deliverFacts(_ deliver: ([TransferFact]) -> Void) {
     for transfer in urgent { facts += transfer.takeFacts() }
     urgent.removeAll(keepingCapacity: true)
@@ -125,7 +125,7 @@ final class TransferContext: @unchecked Sendable {
 
   // MARK: Live bodies
 
-  /// The body of a data task that is under way. From any thread.
+  /// Returns the body of a running data task. May be called on any thread.
   func liveBody(of task: TaskID) -> LiveBody? { liveBodies.withLock { $0[task] } }
   func setLiveBody(_ live: LiveBody?, of task: TaskID) { liveBodies.withLock { $0[task] = live } }
 }

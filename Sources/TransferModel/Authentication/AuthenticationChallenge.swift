@@ -1,23 +1,23 @@
 package import JSON
 
-/// Somebody asks who the client is, or the client asks whether to trust a server (URLAuthenticationChallenge).
+/// A server's request for authentication, or the client's check of a server's certificate chain (URLAuthenticationChallenge).
 package struct AuthenticationChallenge: Sendable, Equatable {
   package var protectionSpace: ProtectionSpace
-  /// What would be used without an answer; untried where `previousFailureCount` is 0, else it was refused.
+  /// The credential that Ferry would use by default. If `previousFailureCount` is 0, it is untried; otherwise it was refused.
   package var proposedCredential: Credential?
-  /// Of the task, whatever the method was.
+  /// The failures of the task so far, with any authentication method.
   package var previousFailureCount = 0
-  /// The 401 or 407.
+  /// The response with status 401 or 407.
   package var failureResponse: TransferResponse?
-  /// Where the method is ServerTrust.
+  /// Present if the method is ServerTrust.
   package var serverTrust: ServerTrust?
-  /// Where the method is ClientCertificate: the authorities that the server accepts; empty: any.
+  /// Present if the method is ClientCertificate: the certificate authorities that the server accepts. Empty if it accepts any.
   package var distinguishedNames: [String]?
 
   package init(_ protectionSpace: ProtectionSpace) { self.protectionSpace = protectionSpace }
 }
 
-/// A server's chain, and what the default evaluation found (SecTrust).
+/// A server's certificate chain, and the result of the default evaluation (SecTrust).
 package struct ServerTrust: Sendable, Equatable {
   package struct Certificate: Sendable, Equatable {
     package var pem: String
@@ -27,7 +27,7 @@ package struct ServerTrust: Sendable, Equatable {
     package var notAfter: Timestamp
     /// SHA-256 of the certificate, lower-case hexadecimal.
     package var sha256: String
-    /// SHA-256 of its key (SubjectPublicKeyInfo), base64: what pins name.
+    /// SHA-256 of its key (SubjectPublicKeyInfo) in base64. Pins use this digest.
     package var publicKeySHA256: String
 
     package init(
@@ -44,11 +44,11 @@ package struct ServerTrust: Sendable, Equatable {
     }
   }
 
-  /// The server's own first.
+  /// The chain, starting with the server's own certificate.
   package var certificates: [Certificate]
-  /// nil: trusted.
+  /// `nil` if the chain is trusted.
   package var error: URLErrorCode?
-  /// What was found, in words.
+  /// The result of the evaluation as text.
   package var message: String
 
   package init(certificates: [Certificate], error: URLErrorCode?, message: String) {
@@ -59,7 +59,7 @@ package struct ServerTrust: Sendable, Equatable {
 }
 
 extension AuthenticationChallenge {
-  /// The members that an event has of it.
+  /// Writes the members of the challenge in an event.
   package func encodeMembers(into writer: inout JSONWriter) {
     writer.objectField("protectionSpace") { writer in
       protectionSpace.encodeMembers(into: &writer)

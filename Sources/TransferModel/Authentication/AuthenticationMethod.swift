@@ -1,6 +1,6 @@
-/// How a client shows who it is, or a server that it can be trusted (URLProtectionSpace.authenticationMethod).
+/// The method by which a client or a server authenticates (URLProtectionSpace.authenticationMethod).
 package enum AuthenticationMethod: String, Sendable, CaseIterable {
-  /// The protocol's own method: for a SOCKS proxy, user and password (RFC 1929).
+  /// The default method of the protocol. For a SOCKS proxy, this is user and password (RFC 1929).
   case `default` = "NSURLAuthenticationMethodDefault"
   case httpBasic = "NSURLAuthenticationMethodHTTPBasic"
   case httpDigest = "NSURLAuthenticationMethodHTTPDigest"
@@ -10,7 +10,7 @@ package enum AuthenticationMethod: String, Sendable, CaseIterable {
   case clientCertificate = "NSURLAuthenticationMethodClientCertificate"
   case serverTrust = "NSURLAuthenticationMethodServerTrust"
 
-  /// Challenges that belong to a connection: the session's delegate is asked, not the task's (Apple,
+  /// Whether the challenge belongs to a connection. The session's delegate handles such challenges, not the task's (Apple,
   /// urlSession(_:didReceive:completionHandler:)).
   package var isSessionLevel: Bool {
     switch self {
@@ -19,8 +19,9 @@ package enum AuthenticationMethod: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether the method uses a user name and a password. Passwords that are stored for any method, or stand in a task's URL, are then used for it.
-  package var takesPassword: Bool {
+  /// Whether the method uses a user name and a password. Only such methods use passwords from a task's URL, or passwords stored for any
+  /// method.
+  package var usesPassword: Bool {
     switch self {
     case .default, .httpBasic, .httpDigest, .htmlForm, .ntlm, .negotiate: true
     case .clientCertificate, .serverTrust: false

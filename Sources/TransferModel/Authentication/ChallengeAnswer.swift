@@ -1,9 +1,9 @@
-/// What is done about a challenge (URLSession.AuthChallengeDisposition). To cancel is to cancel the task.
+/// The answer to a challenge (URLSession.AuthChallengeDisposition). Cancellation is not among them, because it cancels the task.
 package enum ChallengeAnswer: Sendable, Equatable {
   case useCredential(Credential)
-  /// Goes on without one: a 401 or 407 is the result.
+  /// Continues without a credential: the response with status 401 or 407 becomes the result.
   case useNoCredential
-  /// Accepts exactly the chain that was shown, for its host in its session.
+  /// Accepts exactly the shown chain, for its host in its session.
   case trust
   case performDefaultHandling
   case rejectProtectionSpace

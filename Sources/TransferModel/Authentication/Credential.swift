@@ -1,20 +1,20 @@
 package import JSON
 internal import Limits
 
-/// What answers a challenge (URLCredential). It never describes its secret, not to a log either.
+/// A credential for challenges (URLCredential). Its description contains no secret, so logs contain none either.
 package struct Credential: Sendable, Equatable {
-  /// For how long it is remembered (URLCredential.Persistence).
+  /// The lifetime of a credential (URLCredential.Persistence).
   package enum Persistence: String, Sendable, CaseIterable {
     /// For the task alone.
     case none
     /// In memory, until the session is invalid or the service stops.
     case forSession
-    /// Encrypted, in the store.
+    /// Encrypted in the ledger.
     case permanent
   }
   package enum Kind: Sendable, Equatable {
     case password(user: String, password: String)
-    /// A certificate, perhaps with those above it, and its key; PEM.
+    /// A certificate, optionally followed by its issuers, and its private key. PEM.
     case certificate(String, privateKey: String)
   }
 
@@ -33,13 +33,13 @@ package struct Credential: Sendable, Equatable {
   package var user: String? {
     if case .password(let user, _) = kind { user } else { nil }
   }
-  /// Header lines have it as it is.
+  /// Returns whether a user name may be written unchanged into a header field.
   package static func isUser(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
   package static func isPassword(_ text: String) -> Bool {
     !text.utf8.contains { [0, 0x0A, 0x0D].contains($0) }
   }
 
-  /// Who it is and how it is proved; two with another persistence are the same.
+  /// Returns whether both identify the same user or certificate with the same secret, whatever their persistence.
   package func isSame(as other: Credential?) -> Bool { kind == other?.kind }
 }
 
@@ -50,7 +50,7 @@ extension Credential: CustomStringConvertible, CustomDebugStringConvertible, Cus
 }
 
 extension Credential: JSONEncodable {
-  /// What clients see: the user's name and no secret.
+  /// Writes the credential as clients see it: the user name, and no secret.
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
       writer.field("user", user)
@@ -59,10 +59,10 @@ extension Credential: JSONEncodable {
     }
   }
 
-  /// Reads a credential that is a secret; nil where it is wrong, with what is wrong among the violations.
+  /// Reads a credential with its secret. Returns `nil` if it is invalid, and records the violations.
   package init?(validating reader: inout ObjectReader) {
     defer { reader.finish() }
-    reader.allowNull("user")  // that of a certificate, as it is shown
+    reader.allowNull("user")  // replies write null for a certificate
     let persistence: Persistence = reader.choice("persistence") ?? .none
     let user = reader.string("user", upTo: Limits.userBytes.value)
     let password = reader.string("password", upTo: Limits.passwordBytes.value)
@@ -74,11 +74,11 @@ extension Credential: JSONEncodable {
       self.init(.certificate(certificate, privateKey: key), persistence: persistence)
     } else if let user, let password, certificate == nil, key == nil {
       guard Self.isUser(user) else {
-        reader.reject("user", "a user has no control characters")
+        reader.reject("user", "must not contain control characters")
         return nil
       }
       guard Self.isPassword(password) else {
-        reader.reject("password", "a password has no zero bytes and no line ends")
+        reader.reject("password", "must not contain zero bytes or line ends")
         return nil
       }
       self.init(user: user, password: password, persistence: persistence)
@@ -87,7 +87,7 @@ extension Credential: JSONEncodable {
       let missing =
         given ? (certificate == nil ? "clientCertificate" : "privateKey") : user == nil ? "user" : "password"
       reader.reject(
-        missing, "a credential is a user and a password, or a clientCertificate and its privateKey")
+        missing, "a credential has either user and password, or clientCertificate and privateKey")
       return nil
     }
   }

@@ -1,6 +1,6 @@
 package import JSON
 
-/// A credential that a session remembers, and where it is good.
+/// A credential that a session stores, with its protection space.
 package struct CredentialEntry: Sendable, Equatable {
   package var space: ProtectionSpace
   package var credential: Credential
@@ -12,7 +12,7 @@ package struct CredentialEntry: Sendable, Equatable {
 }
 
 extension CredentialEntry: JSONEncodable {
-  /// What clients see: no secret.
+  /// Writes the entry as clients see it, without secrets.
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
       writer.field("protectionSpace", Optional(space))

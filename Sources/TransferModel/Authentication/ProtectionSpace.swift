@@ -1,16 +1,16 @@
 package import JSON
 internal import Limits
 
-/// Where credentials are good (URLProtectionSpace; RFC 9110 §11.5).
+/// The servers and resources that a credential is for (URLProtectionSpace; RFC 9110 §11.5).
 package struct ProtectionSpace: Sendable, Hashable {
-  /// Lower case; an IPv6 address without brackets.
+  /// The host in lower case. An IPv6 address has no brackets.
   package var host: String
   package var port: Int
-  /// `http`, `https`, or `socks5` of a proxy.
+  /// `http`, `https`, or `socks5` for a proxy.
   package var protocolName: String
-  /// nil: the method has none. In what clients store: any.
+  /// `nil` if the method has no realm. In stored entries, `nil` matches any realm.
   package var realm: String?
-  /// In what clients store, `default` stands for every method that takes a password.
+  /// In stored entries, `default` stands for every method that uses a password.
   package var authenticationMethod: AuthenticationMethod
   package var isProxy: Bool
 
@@ -26,24 +26,24 @@ package struct ProtectionSpace: Sendable, Hashable {
     self.isProxy = isProxy
   }
 
-  /// Whether what is stored for this space may be used in that one.
+  /// Returns whether a credential stored for this space may be used in the other one.
   package func covers(_ other: ProtectionSpace) -> Bool {
     guard
       host == other.host, port == other.port, protocolName == other.protocolName, isProxy == other.isProxy,
       realm == nil || realm == other.realm
     else { return false }
     return authenticationMethod == other.authenticationMethod
-      || authenticationMethod == .default && other.authenticationMethod.takesPassword
+      || authenticationMethod == .default && other.authenticationMethod.usesPassword
   }
 
-  /// Of two that cover `space`, the one that says more of it: the realm first, then the method.
+  /// Returns whether this space describes `space` better than another one that also covers it. The realm counts before the method.
   package func isCloser(to space: ProtectionSpace, than other: ProtectionSpace) -> Bool {
     if (realm == space.realm) != (other.realm == space.realm) { return realm == space.realm }
     return authenticationMethod == space.authenticationMethod
       && other.authenticationMethod != space.authenticationMethod
   }
 
-  /// The order of lists: of no meaning, but always the same.
+  /// Returns the order for lists, which is arbitrary but stable.
   package func isListed(before other: ProtectionSpace) -> Bool {
     if host != other.host { return host < other.host }
     if port != other.port { return port < other.port }
@@ -69,18 +69,18 @@ extension ProtectionSpace: JSONEncodable {
     writer.field("isProxy", isProxy)
   }
 
-  /// Reads what a client stores a credential for. The port is the protocol's own where it is absent.
+  /// Reads the space for which a client stores a credential. The port defaults to the protocol's.
   package init(validating reader: inout ObjectReader) {
     reader.allowNull("realm")
     let name = reader.string("protocol") ?? "https"
     if !["http", "https", "socks5"].contains(name) {
-      reader.reject("protocol", "must be one of http, https, socks5")
+      reader.reject("protocol", "must be one of http, https, socks5, not '\(name)'")
     }
     self.init(host: "", port: 0, protocolName: name)
     if let text = reader.string("host", upTo: Limits.hostBytes.value) {
       host = String(text.lowercased().drop { $0 == "[" }.prefix { $0 != "]" })
       let isHost = !host.isEmpty && host.utf8.allSatisfy { $0 > 0x20 && !"/?#@\\".utf8.contains($0) }
-      if !isHost { reader.reject("host", "must be a host's name or address") }
+      if !isHost { reader.reject("host", "must be a host name or an address, not '\(text)'") }
     } else if reader.isMissing("host") {
       reader.reject("host", "is required")
     }
@@ -89,7 +89,10 @@ extension ProtectionSpace: JSONEncodable {
     realm = reader.string("realm", upTo: Limits.realmBytes.value)
     authenticationMethod = reader.choice("authenticationMethod") ?? .default
     if authenticationMethod == .serverTrust {
-      reader.reject("authenticationMethod", "trust is decided for each chain; it cannot be stored")
+      reader.reject(
+        "authenticationMethod",
+        "must not be \(AuthenticationMethod.serverTrust.rawValue); trust is decided for each chain, and cannot be stored"
+      )
     }
     isProxy = reader.bool("isProxy") ?? false
     reader.finish()

@@ -1,8 +1,9 @@
-/// Who has written a blob: an owner's epoch, and an attempt under it.
+/// The writer of a blob: the epoch of an owner, and one of its attempts.
 ///
-/// Whoever comes later writes under another stamp. So what an earlier owner still writes, renames or removes is never a successor's.
+/// A later owner writes under another stamp. An earlier owner that still writes, renames or deletes files therefore never affects the blobs
+/// of its successor.
 package struct BlobStamp: Sendable, Hashable {
-  /// Of the owner that wrote it; 0: one that has no epoch.
+  /// The epoch of the owner; 0 for a writer without an epoch.
   package let epoch: Int64
   package let attempt: Int
 
@@ -11,12 +12,12 @@ package struct BlobStamp: Sendable, Hashable {
     self.attempt = attempt
   }
 
-  /// Blobs that are named after their task alone.
+  /// The stamp of blobs whose name is their task's id alone.
   package static let none = BlobStamp()
 }
 
 extension BlobStamp: LosslessStringConvertible {
-  /// Nil where the text is none that `description` gives.
+  /// Returns `nil` if the text is not a `description` of a stamp.
   package init?(_ text: String) {
     let numbers = text.split(separator: "-", omittingEmptySubsequences: false)
     guard numbers.count == 2, let epoch = Int64(numbers[0]), let attempt = Int(numbers[1]) else { return nil }
@@ -27,7 +28,7 @@ extension BlobStamp: LosslessStringConvertible {
   package var description: String { "\(epoch)-\(attempt)" }
 }
 
-/// What bytes are kept under: whose they are, which part of that, and who wrote them.
+/// The name of a blob: its owner, the part of the owner, and its writer.
 package struct BlobKey: Sendable, Hashable {
   package enum Owner: Sendable, Hashable {
     case task(TaskID)
@@ -35,13 +36,13 @@ package struct BlobKey: Sendable, Hashable {
     case file(FileID)
   }
   package enum Part: String, Sendable, CaseIterable {
-    /// Whole, and never changed.
+    /// A complete body, which never changes.
     case body = ""
-    /// Being written.
+    /// A file that is being written.
     case draft = ".part"
-    /// What a download that did not finish left to go on from.
+    /// The bytes of an unfinished download, from which it can resume.
     case partial = ".resume"
-    /// The body of the task's request, encrypted. Whole, and never changed.
+    /// The body of the task's request, encrypted. It is complete and never changes.
     case request = ".request"
   }
 
@@ -57,10 +58,10 @@ package struct BlobKey: Sendable, Hashable {
 
   package init(_ task: TaskID, _ part: Part, _ stamp: BlobStamp?) { self.init(.task(task), part, stamp) }
 
-  /// A stored file: its id is made anew by whoever stores it, and is nobody else's.
+  /// Creates the key of a stored file. Each file has a new id, so the key needs no stamp.
   package init(_ file: FileID) { self.init(.file(file), .body, nil) }
 
-  /// nil: a stored file's.
+  /// The task; `nil` for a stored file.
   package var task: TaskID? { if case .task(let id) = owner { id } else { nil } }
   package var file: FileID? { if case .file(let id) = owner { id } else { nil } }
 
@@ -68,7 +69,7 @@ package struct BlobKey: Sendable, Hashable {
 }
 
 extension BlobKey: LosslessStringConvertible {
-  /// Nil for what is no blob's name.
+  /// Returns `nil` if the text is not the name of a blob.
   package init?(_ text: String) {
     guard let part = Part.allCases.last(where: { text.hasSuffix($0.rawValue) }) else { return nil }
     let words = text.dropLast(part.rawValue.count)
@@ -87,7 +88,7 @@ extension BlobKey: LosslessStringConvertible {
     }
   }
 
-  /// The task's or the file's id, the stamp where there is one, and what tells the parts apart.
+  /// The id of the task or the file, the stamp unless it is `none`, and the suffix of the part.
   package var description: String {
     let id = if case .task(let task) = owner { task.description } else { file?.description ?? "" }
     return stamp == .none ? id + part.rawValue : "\(id).\(stamp)\(part.rawValue)"
@@ -95,6 +96,6 @@ extension BlobKey: LosslessStringConvertible {
 }
 
 extension DownloadPoint {
-  /// Where its bytes are.
+  /// The blob with the bytes.
   package var key: BlobKey { BlobKey(source, .partial, blob) }
 }

@@ -1,7 +1,7 @@
 /// An opaque handle of a body. The state machines pass it along without access to the bytes.
 package protocol BodyToken: AnyObject, Sendable {
-  /// Stops reading the body; a client still sending it is told.
-  func detach()
+  /// Stops reading the body, and notifies a client that is still sending it.
+  func cancel()
 }
 
 /// A body inside a fact or an answer. Only the process that has the body can use it: a stored copy refers to no body.

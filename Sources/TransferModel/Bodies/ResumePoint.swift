@@ -1,13 +1,13 @@
-/// What a download that did not finish left on the disk.
+/// The bytes of an unfinished download on disk.
 package struct PartialBody: Sendable, Equatable {
-  /// Bytes that are there.
+  /// The number of bytes on disk.
   package var offset: Int64
-  /// Bytes of the whole; -1 where that is not known.
+  /// The size of the whole body in bytes; -1 if unknown.
   package var total: Int64
-  /// The ETag or Last-Modified that names the version they are of (RFC 9110 §13.1.5).
+  /// The ETag or Last-Modified of the version that the bytes belong to (RFC 9110 §13.1.5).
   package var validator: String
-  /// Where the bytes came from, behind all redirects: the URL without its query. A validator says nothing of another resource
-  /// (RFC 9110 §8.8.1). Nil if it is not known.
+  /// The URL after all redirects, without its query, that the bytes came from. A validator is meaningless for another resource (RFC 9110
+  /// §8.8.1). `nil` if unknown.
   package var resource: String?
   package init(offset: Int64, total: Int64, validator: String, resource: String? = nil) {
     self.offset = offset
@@ -17,12 +17,12 @@ package struct PartialBody: Sendable, Equatable {
   }
 }
 
-/// Where a download goes on.
+/// The point from which a download resumes.
 package struct DownloadPoint: Sendable, Equatable {
   package var partial: PartialBody
-  /// The task whose bytes are on the disk.
+  /// The task whose bytes are on disk.
   package var source: TaskID
-  /// Who has written them; nil: they are under that task's name alone.
+  /// The writer of the bytes; `nil` if the file's name is that task's id alone.
   package var blob: BlobStamp?
   package init(partial: PartialBody, source: TaskID, blob: BlobStamp? = nil) {
     self.partial = partial
@@ -31,13 +31,13 @@ package struct DownloadPoint: Sendable, Equatable {
   }
 }
 
-/// Where an upload goes on: its server keeps what has come.
+/// The point from which an upload resumes: the server keeps the bytes that it has received.
 package struct UploadPoint: Sendable, Equatable {
   /// URL of the upload resource (draft-ietf-httpbis-resumable-upload, "Upload Resource").
   package var resource: String
   /// The task that has the body.
   package var source: TaskID
-  /// The draft's interop version that its server speaks; nil: 8, the only one that there was.
+  /// The draft's interop version that the server uses. `nil` means 8, which was once the only one.
   package var version: Int?
   package init(resource: String, source: TaskID, version: Int? = nil) {
     self.resource = resource
@@ -46,7 +46,7 @@ package struct UploadPoint: Sendable, Equatable {
   }
 }
 
-/// Where a task goes on: the content of resume data.
+/// The point from which a task resumes: the content of resume data.
 package enum ResumePoint: Sendable, Equatable {
   case download(DownloadPoint)
   case upload(UploadPoint)

@@ -1,7 +1,7 @@
-/// The body of a request in a file of its own, because it is large. The file is encrypted; its key is in the task's row, so that both
-/// end together and a new service key needs no new file.
+/// A large request body in a file of its own. The file is encrypted, and the task's row has its key. The row and the file are deleted
+/// together, and a new service key requires no new file.
 package struct SpooledBody: Sendable, Hashable {
-  /// Bytes in clear.
+  /// The size in bytes, unencrypted.
   package let size: Int64
   /// The stamp in the file's name.
   package let blob: BlobStamp

@@ -1,17 +1,17 @@
 internal import HTTPFields
 package import JSON
 
-/// A file that a client stored to upload from, or kept from a finished download.
+/// A file that a client stored for uploads, or kept from a finished download.
 package struct StoredFile: Sendable, Equatable {
   package let id: FileID
-  /// Whose it is. Not shown.
+  /// The owner. Not shown to clients.
   package let tenant: Tenant
   package let createdAt: Timestamp
   package let size: Int64
   /// Lower-case hexadecimal.
   package let sha256: String
   package let contentType: String?
-  /// The download it came from.
+  /// The download that the file came from.
   package let fromTask: TaskID?
 
   package init(
@@ -27,7 +27,7 @@ package struct StoredFile: Sendable, Equatable {
     self.fromTask = fromTask
   }
 
-  /// The Content-Type of an upload of it; octets if it was stored without a type that can be sent.
+  /// The Content-Type of an upload of the file: `application/octet-stream` if the stored type is missing or cannot be sent.
   package var typeAsBody: String {
     guard let contentType, !contentType.isEmpty, HTTPHeaders.isValid(value: contentType) else {
       return "application/octet-stream"

@@ -1,10 +1,10 @@
 package import JSON
 
-/// How much of what a session received its cache holds (URLCache).
+/// The capacities of a session's cache (URLCache).
 package struct CacheCapacities: Sendable, Equatable {
   /// Bytes.
   package var memoryCapacity = 4 * 1024 * 1024
-  /// Bytes; 0 where nothing may be written.
+  /// Bytes; 0 if nothing may be written to disk.
   package var diskCapacity = 20 * 1024 * 1024
 
   package init() {}
@@ -13,7 +13,7 @@ package struct CacheCapacities: Sendable, Equatable {
     self.diskCapacity = diskCapacity
   }
 
-  /// No cache at all (URLSessionConfiguration.urlCache is nil).
+  /// The capacities of a session without a cache (URLSessionConfiguration.urlCache is nil).
   package static let none = CacheCapacities(memoryCapacity: 0, diskCapacity: 0)
 }
 

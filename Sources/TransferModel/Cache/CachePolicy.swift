@@ -1,19 +1,19 @@
-/// What a request does with what the session's cache holds (URLRequest.CachePolicy).
+/// The use of the session's cache by a request (URLRequest.CachePolicy).
 package enum CachePolicy: String, Sendable, CaseIterable {
-  /// As HTTP says (RFC 9111).
+  /// The rules of HTTP (RFC 9111).
   case useProtocolCachePolicy
   case reloadIgnoringLocalCacheData
-  /// Caches on the way are asked to validate, too.
+  /// Also requires intermediate caches to validate.
   case reloadIgnoringLocalAndRemoteCacheData
-  /// What is stored, whatever its age; else the origin.
+  /// Uses a stored response of any age; otherwise the origin.
   case returnCacheDataElseLoad
-  /// What is stored, whatever its age; else the task fails.
+  /// Uses a stored response of any age; otherwise the task fails.
   case returnCacheDataDontLoad
-  /// What is stored, once the origin has confirmed it.
+  /// Uses a stored response after the origin has validated it.
   case reloadRevalidatingCacheData
 }
 
-/// Where a response may be kept (URLCache.StoragePolicy).
+/// The places that may store a response (URLCache.StoragePolicy).
 package enum CacheStoragePolicy: String, Sendable, CaseIterable {
   case allowed, allowedInMemoryOnly, notAllowed
 }

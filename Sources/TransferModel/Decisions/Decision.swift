@@ -1,32 +1,32 @@
 package import JSON
 
-/// A delegate call that waits for an answer.
+/// A decision that Ferry requests from a delegate.
 package struct Decision: Sendable, Equatable {
   package enum State: String, Sendable, CaseIterable {
     case pending, answered
-    /// Nobody answered in time: what the default says was done.
+    /// The decision got no answer in time, so the default was applied.
     case expired
-    /// The task ended first, or was cancelled.
+    /// The task ended or was cancelled first.
     case withdrawn
   }
 
   package let id: DecisionID
-  /// The event that told of it.
+  /// The type of the event that announced the decision.
   package let type: EventType
   package let sessionID: SessionID
   package let taskID: TaskID
   package let createdAt: Timestamp
   package let expiresAt: Timestamp
-  /// What is done where nobody answers.
+  /// The effect if the decision expires.
   package let defaultAnswer: String
-  /// The event's arguments, a JSON object.
+  /// The event's arguments as a JSON object.
   package let arguments: [UInt8]
-  /// The number of the question among the task's; nil if the service itself asked.
+  /// The number of the decision within its task; `nil` if the service itself requested it.
   package let question: Int?
   package var state = State.pending
-  /// The answer as it was given, JSON; without a secret that was in it.
+  /// The answer as JSON, without secrets.
   package var answer: [UInt8]?
-  /// Where there was one: what tells the same answer from another, and nothing to who has not the service's key.
+  /// If the answer had secrets, a digest that distinguishes it from others. The digest is useless without the service's key.
   package var answerTag: [UInt8]?
 
   package init(

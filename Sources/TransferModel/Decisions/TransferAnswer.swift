@@ -1,17 +1,17 @@
 package import HTTPFields
 
-/// What a transfer that asked does next.
+/// The answer that a waiting transfer receives.
 package enum TransferAnswer: Sendable {
-  /// Sends this request in place of the first; nil: the redirect's own answer is the result.
+  /// The request to send next; `nil` if the redirect is not followed and its response becomes the task's response.
   case redirect(TransferRequest?)
   case challenge(ChallengeAnswer)
   case allow
-  /// Goes on as this download, with the bytes that are here already.
+  /// Continues as this download, with the bytes received so far.
   case becomeDownload(TaskID)
-  /// - Parameter headers: the fields to store in place of those of the answer; nil: the answer's.
+  /// - Parameter headers: the header fields to store; `nil` for those of the response.
   case caching(CacheStoragePolicy, headers: HTTPHeaders?)
   case bodyStream(BodyReference)
-  /// Nobody answered: redirects are followed, responses allowed and stored, challenges handled by default; without a body the task
-  /// ends.
+  /// The decision expired. Redirects are followed, responses allowed and stored, and challenges handled by default. Without a body, the
+  /// task ends.
   case byDefault
 }

@@ -1,8 +1,8 @@
-/// What a transfer asks before it goes on.
+/// A decision that a transfer requests before it continues.
 package enum TransferQuestion: Sendable {
   /// urlSession(_:task:willPerformHTTPRedirection:newRequest:completionHandler:)
   case redirect(TransferResponse, proposed: TransferRequest)
-  /// urlSession(_:didReceive:completionHandler:), urlSession(_:task:didReceive:completionHandler:), as the type says.
+  /// urlSession(_:didReceive:completionHandler:) or urlSession(_:task:didReceive:completionHandler:), depending on the event type.
   case challenge(AuthenticationChallenge, EventType)
   /// urlSession(_:dataTask:didReceive:completionHandler:)
   case response(TransferResponse, BodyReference)

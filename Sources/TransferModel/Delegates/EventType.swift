@@ -1,4 +1,4 @@
-/// The kinds of events, named after URLSession's delegate calls.
+/// The types of events, named after the methods of URLSession's delegates.
 package enum EventType: String, Sendable, CaseIterable {
   case taskDidCreate = "task.didCreate"
   case taskDidChangeState = "task.didChangeState"
@@ -19,13 +19,13 @@ package enum EventType: String, Sendable, CaseIterable {
   case downloadTaskDidFinishDownloading = "downloadTask.didFinishDownloading"
   case taskDidFinishCollectingMetrics = "task.didFinishCollectingMetrics"
   case taskDidComplete = "task.didComplete"
-  /// A message to wake a client, and not an event of streams.
+  /// A message that wakes a client. It is not an event of streams.
   case sessionHandleEvents = "session.handleEvents"
   case sessionDidFinishEvents = "session.didFinishEvents"
   case sessionDidBecomeInvalid = "session.didBecomeInvalid"
   case eventsDidReset = "events.didReset"
 
-  /// Progress is coalesced, carries no sequence number and is never stored.
+  /// Whether the event is progress, which is coalesced, has no sequence number and is never stored.
   package var isProgress: Bool {
     switch self {
     case .taskDidSendBodyData, .dataTaskDidReceiveData, .downloadTaskDidWriteData: true
@@ -33,8 +33,8 @@ package enum EventType: String, Sendable, CaseIterable {
     }
   }
 
-  /// Calls that a task's completion handler takes over from the session's delegate.
-  package var isTakenByCompletion: Bool {
+  /// Whether a task's completion handler receives the call instead of the session's delegate.
+  package var isReplacedByCompletionHandler: Bool {
     switch self {
     case .dataTaskDidReceiveResponse, .dataTaskWillCacheResponse, .downloadTaskDidFinishDownloading,
       .taskDidComplete:

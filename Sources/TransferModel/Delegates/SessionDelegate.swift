@@ -1,27 +1,27 @@
 package import JSON
 
-/// Which of a session's calls wait for an answer, and the endpoint that hears of events.
+/// A session's delegate: the decisions that clients make, and the webhook that receives events.
 package struct SessionDelegate: Sendable, Equatable {
-  /// Who is asked about a kind of challenge.
+  /// Whether a kind of challenge waits for a decision or gets the default handling.
   package enum Challenges: String, Sendable, CaseIterable { case ask, `default` }
-  /// NTLM, Negotiate, ClientCertificate, ServerTrust; nil: what `taskChallenges` says.
+  /// NTLM, Negotiate, ClientCertificate and ServerTrust; `nil` for the value of `taskChallenges`.
   package var sessionChallenges: Challenges?
-  /// All others; nil: as `default`.
+  /// All other methods; `nil` means `default`.
   package var taskChallenges: Challenges?
-  /// Whether `task.willPerformHTTPRedirection` waits; else redirects are followed.
+  /// Whether `task.willPerformHTTPRedirection` waits for a decision. Otherwise redirects are followed.
   package var asksForRedirects = false
-  /// Whether `dataTask.didReceiveResponse` waits; else responses are allowed.
+  /// Whether `dataTask.didReceiveResponse` waits for a decision. Otherwise responses are allowed.
   package var asksForResponses = false
-  /// Whether `dataTask.willCacheResponse` waits; else what may be stored is.
+  /// Whether `dataTask.willCacheResponse` waits for a decision. Otherwise cacheable responses are stored.
   package var asksForCaching = false
-  /// Whether `task.willBeginDelayedRequest` waits; else the request goes out.
+  /// Whether `task.willBeginDelayedRequest` waits for a decision. Otherwise the request is sent.
   package var asksForDelayedRequests = false
-  /// Seconds after which the default is done.
+  /// Seconds until a decision expires.
   package var decisionTimeout = 60.0
   package var webhook: Webhook?
-  /// The event types the webhook is told; progress is never among them.
+  /// The event types that the webhook receives. Progress is never among them.
   package var events: [EventType] = []
-  /// The webhook's reply to a call that waits is the answer.
+  /// Whether the webhook's response is the answer to the decision.
   package var webhookAnswers = false
 
   package init() {}
@@ -32,8 +32,8 @@ extension SessionDelegate: JSONEncodable {
     encode(into: &writer) { _ in true }
   }
 
-  /// As clients see it: without the webhook's secret.
-  /// - Parameter has: whether a member is written.
+  /// Writes the delegate as clients see it, without the webhook's secret.
+  /// - Parameter has: returns whether a member is written.
   func encode(into writer: inout JSONWriter, where has: (TaskDelegate.Member) -> Bool) {
     writer.object { encodeMembers(into: &$0, where: has) }
   }
@@ -58,8 +58,8 @@ extension SessionDelegate: JSONEncodable {
 }
 
 extension SessionDelegate {
-  /// Who hears of a challenge: `session.didReceiveChallenge`, `task.didReceiveChallenge`, or nobody: then what is
-  /// stored and the default evaluation decide. Session-level ones go to the task's call where the session has none.
+  /// Returns the event of a challenge; `nil` if stored credentials and the default evaluation handle it. Session-level challenges use the
+  /// task's event if the session has no setting for them.
   package func challengeEvent(for method: AuthenticationMethod) -> EventType? {
     if method.isSessionLevel, let sessionChallenges {
       return sessionChallenges == .ask ? .sessionDidReceiveChallenge : nil
@@ -67,7 +67,7 @@ extension SessionDelegate {
     return taskChallenges == .ask ? .taskDidReceiveChallenge : nil
   }
 
-  /// Reads the contract's delegate.
+  /// Reads the `delegate` of the API.
   package init(validating reader: inout ObjectReader) {
     self.init()
     reader.allowNull("webhook", "sessionChallenges", "taskChallenges")
@@ -91,8 +91,8 @@ extension SessionDelegate {
     switch reader.string(name) {
     case nil, other: return false
     case "ask": return true
-    default:
-      reader.reject(name, "must be one of ask, \(other)")
+    case let text?:
+      reader.reject(name, "must be one of ask, \(other), not '\(text)'")
       return false
     }
   }
@@ -102,11 +102,12 @@ extension SessionDelegate {
     var types: [EventType] = []
     for (index, name) in names.enumerated() {
       guard let type = EventType(rawValue: name), type != .eventsDidReset else {
-        reader.reject("events", element: index, "unknown event type '\(name)'")
+        reader.reject(
+          "events", element: index, "unknown event type '\(name)'; /openapi.yaml lists the types")
         continue
       }
       guard !type.isProgress else {
-        reader.reject("events", element: index, "progress is not sent to webhooks; read the event stream")
+        reader.reject("events", element: index, "'\(name)' is not sent to webhooks; read the event stream")
         continue
       }
       types.append(type)

@@ -1,25 +1,25 @@
 package import JSON
 
-/// A task's own delegate (URLSessionTask.delegate): asked in place of its session's, which it leaves the rest to.
+/// A task's own delegate (URLSessionTask.delegate). Members that it lacks come from the session's delegate.
 package struct TaskDelegate: Sendable, Equatable {
-  /// What it may say of itself.
+  /// The members that a task's delegate may have.
   package enum Member: String, Sendable, CaseIterable {
     case sessionChallenges, taskChallenges, redirects, responses, caching, delayedRequests, decisionTimeout
     case webhook
   }
 
-  /// Only the members that are given mean something.
+  /// The values. Only the given members are meaningful.
   package private(set) var values: SessionDelegate
   package private(set) var given: Set<Member>
 
-  /// - Parameter given: the members that it has; the others are the session's.
+  /// - Parameter given: the members that the delegate has.
   package init(_ values: SessionDelegate, given: Set<Member>) {
     self.values = SessionDelegate()
     self.values.take(given, of: values)
     self.given = given
   }
 
-  /// Reads the contract's delegate: null says the same as nothing.
+  /// Reads the `delegate` of the API. A `null` member counts as absent.
   package init(validating reader: inout ObjectReader) {
     let values = SessionDelegate(validating: &reader)
     var given: Set<Member> = []
@@ -29,15 +29,15 @@ package struct TaskDelegate: Sendable, Equatable {
 
   package var webhook: Webhook? { values.webhook }
 
-  /// As lists show it.
+  /// The delegate as lists show it.
   package var listed: TaskDelegate {
     var delegate = self
     delegate.values.webhook = webhook?.listed
     return delegate
   }
 
-  /// What the task's calls go by: its own members, and those of its session's delegate.
-  package func over(_ session: SessionDelegate?) -> SessionDelegate {
+  /// Returns the delegate's members, completed by those of the session's delegate.
+  package func overriding(_ session: SessionDelegate?) -> SessionDelegate {
     var merged = session ?? SessionDelegate()
     merged.take(given, of: values)
     return merged

@@ -1,12 +1,12 @@
 package import JSON
 
-/// Why a task failed on the client's side (URLSession's `error`); an HTTP status is never one.
+/// The reason why a task failed on the client's side (URLSession's `error`). An HTTP status alone is never an error.
 package struct TransferError: Error, Sendable, Equatable {
   package enum Reason: Sendable, Equatable {
     case url(URLErrorCode)
     case ferry(FerryErrorCode)
   }
-  /// The cause as the library beneath told it.
+  /// The cause as the underlying library reported it.
   package struct Underlying: Sendable, Equatable {
     package var library: String
     package var code: Int
@@ -24,9 +24,9 @@ package struct TransferError: Error, Sendable, Equatable {
   package var rule: String?
   /// The class of networks that the task may not use (NSURLErrorNetworkUnavailableReasonKey).
   package var networkUnavailableReason: String?
-  /// The status of a complete response that counts as a failed attempt; nil if the attempt failed otherwise.
+  /// The status of a complete response that counts as a failed attempt; `nil` if the attempt failed otherwise.
   package var status: Int?
-  /// What arrived was kept: a download can go on from there (NSURLSessionDownloadTaskResumeData).
+  /// Whether the received bytes were kept, so that a download can resume (NSURLSessionDownloadTaskResumeData).
   package var resumeDataAvailable = false
 
   package init(
@@ -66,7 +66,7 @@ package struct TransferError: Error, Sendable, Equatable {
 }
 
 extension TransferError: CustomStringConvertible {
-  /// As the log has it.
+  /// The error as the log shows it.
   package var description: String { "\(name): \(message)" }
 }
 

@@ -1,4 +1,4 @@
-/// The codes of NSURLErrorDomain (Apple, NSURLError.h), as far as a transfer can end with them.
+/// The codes of NSURLErrorDomain that a transfer can end with (Apple, NSURLError.h).
 package enum URLErrorCode: Int, Sendable, CaseIterable {
   case unknown = -1
   case cancelled = -999
@@ -45,7 +45,7 @@ package enum URLErrorCode: Int, Sendable, CaseIterable {
   case downloadDecodingFailedToComplete = -3007
 }
 
-/// The codes of FerryErrorDomain: what Apple has no code for.
+/// The codes of FerryErrorDomain, for errors without a code of Apple's.
 package enum FerryErrorCode: Int, Sendable, CaseIterable {
   case destinationNotPermitted = 1
   case quotaExceeded = 2

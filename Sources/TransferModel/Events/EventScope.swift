@@ -1,11 +1,11 @@
-/// Whose events are asked for.
+/// The sessions and tasks whose events a reader receives.
 package enum EventScope: Sendable, Hashable {
-  /// Those of all sessions of a tenant.
+  /// All sessions of a tenant.
   case tenant(Tenant)
   case session(SessionID)
   case task(TaskID)
 
-  /// - Parameter tenant: the session's.
+  /// - Parameter tenant: the session's tenant.
   package func contains(task: TaskID, session: SessionID, of tenant: Tenant?) -> Bool {
     switch self {
     case .tenant(let wanted): wanted == tenant

@@ -1,10 +1,10 @@
-/// A row of the journal, as far as its age matters.
-package struct AgedEvents: Sendable, Equatable {
-  /// The last of its sequence numbers.
+/// The members of a journal row that determine whether it may be deleted.
+package struct JournalRowAge: Sendable, Equatable {
+  /// The highest sequence number in the row.
   package let last: Int64
-  /// When the first of them happened.
+  /// The time of the first event in the row.
   package let time: Timestamp
-  /// A message of its task is yet to be delivered.
+  /// Whether a message of the row's task is still undelivered.
   package let isHeld: Bool
 
   package init(last: Int64, time: Timestamp, isHeld: Bool) {
@@ -14,11 +14,11 @@ package struct AgedEvents: Sendable, Equatable {
   }
 }
 
-/// How much of the journal's beginning is gone.
+/// The deleted beginning of the journal.
 package struct PrunedEvents: Sendable, Equatable {
-  /// The last sequence number that is gone; 0 where none is.
+  /// The highest deleted sequence number; 0 if nothing was deleted.
   package var through: Int64
-  /// When the newest of what is gone happened.
+  /// The time of the newest deleted event.
   package var time: Timestamp
 
   package static let none = PrunedEvents(through: 0, time: Timestamp(microseconds: 0))
@@ -28,8 +28,9 @@ package struct PrunedEvents: Sendable, Equatable {
     self.time = time
   }
 
-  /// What may go of the journal's first rows: up to the first that is younger, or held. Nil where nothing may.
-  package init?(of rows: [AgedEvents], upTo time: Timestamp) {
+  /// Computes the rows to delete from the journal's first rows: all before the first that is younger than `time` or held. Returns `nil` if
+  /// there are none.
+  package init?(of rows: [JournalRowAge], upTo time: Timestamp) {
     let old = rows.prefix { !$0.isHeld && $0.time <= time }
     guard let last = old.last, let newest = old.map(\.time).max() else { return nil }
     self.init(through: last.last, time: newest)
@@ -39,14 +40,14 @@ package struct PrunedEvents: Sendable, Equatable {
     PrunedEvents(through: max(through, other.through), time: max(time, other.time))
   }
 
-  /// Whether a reader of `scope` who has seen all up to `sequence` may have missed something. A session or a task that is
-  /// younger than what is gone has all that it ever had.
-  package func mayHaveTaken(from scope: EventScope, after sequence: Int64) -> Bool {
+  /// Returns whether a reader of `scope` that has read up to `sequence` may have missed events. A session or a task younger than the
+  /// deleted events has lost none.
+  package func affects(from scope: EventScope, after sequence: Int64) -> Bool {
     guard sequence < through else { return false }
-    // Ids may run ahead of the clock, where many are made at once.
+    // Ids may run ahead of the clock if many are created at once.
     let newest = time.milliseconds + 1000
     return switch scope {
-    // It is counted for each tenant.
+    // Deleted events are recorded for each tenant.
     case .tenant: true
     case .session(let id): id.milliseconds <= newest
     case .task(let id): id.milliseconds <= newest

@@ -1,13 +1,13 @@
 import JSON
 
-/// Writes events in the form in which streams carry and the journal keeps them.
+/// A writer of events in the format of streams, in which the journal also stores them.
 package struct ServerSentEventWriter: Sendable {
   package private(set) var bytes: [UInt8] = []
 
   package init() {}
 
-  /// One event: `id:` (where it has a sequence number), `event:`, `data:` with one JSON object.
-  /// - Parameter isOfAll: it is about the stream of all sessions, and of none.
+  /// Writes one event: `id:` if it has a sequence number, `event:`, and `data:` with one JSON object.
+  /// - Parameter isOfAll: Whether the event belongs to the stream of all sessions rather than to one session.
   package mutating func append(event: TransferEvent, sequence: Int64?, isOfAll: Bool = false) {
     if let sequence {
       bytes.append(contentsOf: "id: ".utf8)
@@ -33,9 +33,9 @@ package struct ServerSentEventWriter: Sendable {
   }
 }
 
-/// Reads what `ServerSentEventWriter` wrote, as far as a filter needs it.
+/// A reader of the parts of written events that filters need.
 package enum ServerSentEvents {
-  /// The events of `stream` from `sequence` on (exclusive) whose type is wanted, copied as they stand.
+  /// Returns the events of `stream` after `sequence` whose type is wanted, as unchanged copies.
   package static func filter(
     _ stream: [UInt8], after sequence: Int64, types: Set<EventType>?
   ) -> [UInt8] {
@@ -49,7 +49,7 @@ package enum ServerSentEvents {
   private static func endOfEvent(in stream: Span<UInt8>, from start: Int) -> Int? {
     var index = start + 1
     while index < stream.count {
-      // What is no line feed is neither the first nor the second of two.
+      // Only a line feed can be the first or the second byte of the pair.
       guard stream[index] == 0x0A else {
         index += 2
         continue
@@ -72,7 +72,7 @@ package enum ServerSentEvents {
     }
   }
 
-  /// The event's sequence number; nil for progress, which has none.
+  /// Returns the event's sequence number; `nil` for progress, which has none.
   package static func id(of event: ArraySlice<UInt8>) -> Int64? {
     guard event.starts(with: "id: ".utf8) else { return nil }
     var number: Int64 = 0
@@ -96,7 +96,7 @@ package enum ServerSentEvents {
     return line.dropFirst(7).prefix { $0 != 0x0A }
   }
 
-  /// When the first event of `stream` happened; the first few hundred bytes of it are enough.
+  /// Returns the time of the first event of `stream`. The first few hundred bytes are enough.
   package static func time(of stream: [UInt8]) -> Timestamp? {
     let name = Array(#""time":""#.utf8)
     let start = stream.indices.first { stream[$0...].starts(with: name) }
@@ -106,7 +106,7 @@ package enum ServerSentEvents {
     return Timestamp(String(decoding: value, as: UTF8.self))
   }
 
-  /// The events of `stream`, one after the other, each with its blank line.
+  /// Returns the events of `stream` one by one, each with its blank line.
   package static func split(_ stream: [UInt8]) -> [ArraySlice<UInt8>] {
     var events: [ArraySlice<UInt8>] = []
     var start = 0

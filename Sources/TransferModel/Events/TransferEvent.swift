@@ -1,6 +1,6 @@
 package import JSON
 
-/// Something a delegate is told.
+/// An event, which corresponds to a call of URLSession's delegate.
 package struct TransferEvent: Sendable {
   package enum Payload: Sendable {
     /// A call without arguments.
@@ -29,11 +29,11 @@ package struct TransferEvent: Sendable {
   package let sessionID: SessionID
   package let taskID: TaskID?
   package let payload: Payload
-  /// Where the call waits for an answer.
-  package let decision: PendingDecision?
+  /// The decision that the call waits for; `nil` if it waits for none.
+  package let decision: DecisionSummary?
 
-  /// What an event says of the decision that it asks for.
-  package struct PendingDecision: Sendable, Equatable {
+  /// The members of an event that describe its decision.
+  package struct DecisionSummary: Sendable, Equatable {
     package let id: DecisionID
     package let expiresAt: Timestamp
     package let defaultAnswer: String
@@ -46,7 +46,7 @@ package struct TransferEvent: Sendable {
 
   package init(
     _ type: EventType, at time: Timestamp, session: SessionID, task: TaskID? = nil, _ payload: Payload,
-    decision: PendingDecision? = nil
+    decision: DecisionSummary? = nil
   ) {
     self.type = type
     self.time = time
@@ -58,12 +58,12 @@ package struct TransferEvent: Sendable {
 }
 
 extension TransferEvent {
-  /// The `data` member: what the delegate call's arguments are.
+  /// Writes the `data` member: the arguments of the delegate call.
   package func encodeData(into writer: inout JSONWriter) {
     writer.object { encodeDataMembers(into: &$0) }
   }
 
-  /// The members of `data`, for one who adds others.
+  /// Writes the members of `data`. The caller may add others.
   package func encodeDataMembers(into writer: inout JSONWriter) {
     encodeArguments(into: &writer)
     guard let decision else { return }
@@ -72,7 +72,7 @@ extension TransferEvent {
     writer.field("default", decision.defaultAnswer)
   }
 
-  /// The delegate call's own arguments.
+  /// Writes the arguments of the delegate call without the decision.
   package func encodeArguments(into writer: inout JSONWriter) {
     switch payload {
     case .none: break

@@ -1,8 +1,8 @@
 package import HTTPFields
 package import JSON
 
-/// A delegate call about a transfer that needs no answer and changes nothing of the task. To add an event of this kind, add its `EventType`, a
-/// case here, and the case's line in the stored table (`Records`).
+/// A delegate call about a transfer that needs no answer and does not change the task. To add such an event, add its `EventType`, a case
+/// here, and the case's line in the stored table (`Records`).
 package enum TransferNotification: Sendable {
   /// An informational response (RFC 9110 §15.2).
   case informational(status: Int, headers: HTTPHeaders)
@@ -13,7 +13,7 @@ package enum TransferNotification: Sendable {
     }
   }
 
-  /// The arguments of the call, as members of the event's `data`.
+  /// Writes the arguments of the call as members of the event's `data`.
   package func encodeArguments(into writer: inout JSONWriter) {
     switch self {
     case .informational(let status, let headers):

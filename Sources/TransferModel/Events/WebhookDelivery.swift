@@ -1,4 +1,4 @@
-/// One message of the outbox: kept until it was taken or every attempt has failed.
+/// A delivery of the outbox. It is pending until the endpoint accepts the message or every attempt has failed.
 package struct WebhookDelivery: Sendable, Equatable {
   package enum State: String, Sendable, CaseIterable {
     case pending, delivered, failed
@@ -8,23 +8,23 @@ package struct WebhookDelivery: Sendable, Equatable {
   package let sessionID: SessionID
   package let taskID: TaskID?
   package let type: EventType
-  /// Nil: the webhook of its session's delegate.
+  /// The webhook; `nil` for that of the session's delegate.
   package let webhook: Webhook?
   /// The message's bytes, the same on every attempt.
   package let payload: [UInt8]
   package let createdAt: Timestamp
-  /// The decision that the reply to the message answers.
+  /// The decision that the endpoint's response answers.
   package let decisionID: DecisionID?
   package var state = State.pending
-  /// Attempts made so far.
+  /// The attempts made so far.
   package var attempts = 0
-  /// When the last one ended; before the first, when the message was made.
+  /// The end of the last attempt. Before the first, the creation of the message.
   package var lastAttemptAt: Timestamp
   package var nextAttemptAt: Timestamp
-  /// The last answer's status; nil where there was none.
+  /// The status of the last response; `nil` if there was none.
   package var lastStatus: Int?
   package var lastError: String?
-  /// When it was taken or given up.
+  /// The time at which the message was delivered or given up.
   package var finishedAt: Timestamp?
 
   package init(

@@ -1,6 +1,6 @@
 package import JSON
 
-/// What an identifier identifies: gives the prefix of its text.
+/// A kind of identified object, which determines the prefix of its ids.
 package protocol IDKind: Sendable {
   static var prefix: String { get }
 }
@@ -15,18 +15,18 @@ package struct ID<Kind: IDKind>: Hashable, Sendable, Comparable, JSONEncodable {
     self.low = low
   }
 
-  /// A new id of that instant.
+  /// Creates a new id for the given time.
   package init(at time: Timestamp, random: (UInt64, UInt64)) {
     self.init(instant: UInt64(clamping: time.milliseconds) << 12 | random.0 & 0x0FFF, random: random.1)
   }
 
-  /// - Parameter instant: milliseconds since 1970 and, in the low twelve bits, what orders ids within one.
+  /// - Parameter instant: milliseconds since 1970 and, in the low twelve bits, the order within the millisecond.
   package init(instant: UInt64, random: UInt64) {
     high = (instant >> 12 & 0xFFFF_FFFF_FFFF) << 16 | 0x7000 | instant & 0x0FFF
     low = 0x8000_0000_0000_0000 | random & 0x3FFF_FFFF_FFFF_FFFF
   }
 
-  /// When it was made, since 1970; 0 for what was always there.
+  /// The time of creation in milliseconds since 1970; 0 for the shared session.
   package var milliseconds: Int64 { Int64(high >> 16) }
 
   package static func < (left: Self, right: Self) -> Bool {
@@ -35,7 +35,7 @@ package struct ID<Kind: IDKind>: Hashable, Sendable, Comparable, JSONEncodable {
 }
 
 extension ID: LosslessStringConvertible, CustomStringConvertible {
-  /// Nil where the text is not the prefix and a UUID.
+  /// Returns `nil` if the text is not the prefix and a UUID.
   package init?(_ text: String) {
     let utf8 = Array(text.utf8)
     let prefix = Array(Kind.prefix.utf8)
@@ -61,7 +61,7 @@ extension ID: LosslessStringConvertible, CustomStringConvertible {
       return text.append(contentsOf: SessionID.sharedName.utf8)
     }
     text.append(contentsOf: Kind.prefix.utf8)
-    // Each event has several.
+    // This code is fast because each event contains several ids.
     text.append(addingCapacity: 36) { text in
       func put(_ word: UInt64, from: Int, to: Int) {
         var shift = from
@@ -82,7 +82,7 @@ extension ID: LosslessStringConvertible, CustomStringConvertible {
     }
   }
 
-  /// As clients know it: a tenant's shared session has the same name for all of them.
+  /// Writes the id as clients see it. The shared session of each tenant has the same name.
   package func encode(into writer: inout JSONWriter) {
     let isShared = Kind.self == SessionKind.self && SessionID(high: high, low: low).isShared
     writer.text { isShared ? $0.append(contentsOf: SessionID.sharedName.utf8) : append(to: &$0) }
@@ -115,7 +115,7 @@ extension ID: LosslessStringConvertible, CustomStringConvertible {
 }
 
 extension ID {
-  /// The sixteen bytes, most significant first: sorts as the id does.
+  /// The sixteen bytes, most significant first. They sort in the order of the ids.
   package var bytes: [UInt8] {
     (0..<16).map { index in
       let word = index < 8 ? high : low
@@ -132,30 +132,31 @@ extension ID {
 }
 
 package enum SessionKind: IDKind { package static var prefix: String { "ses_" } }
-package enum TaskKindTag: IDKind { package static var prefix: String { "tsk_" } }
+package enum TaskIDKind: IDKind { package static var prefix: String { "tsk_" } }
 package enum DeliveryKind: IDKind { package static var prefix: String { "whd_" } }
 package enum DecisionKind: IDKind { package static var prefix: String { "dec_" } }
 package enum FileKind: IDKind { package static var prefix: String { "fil_" } }
 
 package typealias SessionID = ID<SessionKind>
-package typealias TaskID = ID<TaskKindTag>
+package typealias TaskID = ID<TaskIDKind>
 package typealias DeliveryID = ID<DeliveryKind>
 package typealias DecisionID = ID<DecisionKind>
 package typealias FileID = ID<FileKind>
 
 extension ID where Kind == SessionKind {
-  /// The session that always exists (URLSession.shared): in a client's hand that of its own tenant, in the store that of `default`.
+  /// The session that always exists (URLSession.shared). From a client, it is that of the client's tenant; in the ledger, that of
+  /// `default`.
   package static var shared: Self { Self(high: 0, low: 0) }
 
-  /// What clients call the shared session of their tenant.
+  /// The name of a tenant's shared session for clients.
   package static var sharedName: String { "ses_shared" }
 
-  /// The shared session of another tenant: a UUIDv8 (RFC 9562 §5.8) of the beginning of time.
-  /// - Parameter digest: of the tenant's name.
+  /// Creates the id of another tenant's shared session: a UUIDv8 (RFC 9562 §5.8) with a timestamp of zero.
+  /// - Parameter digest: a digest of the tenant's name.
   package init(sharedBy digest: (UInt64, UInt64)) {
     self.init(high: 0x8000 | digest.0 & 0x0FFF, low: 0x8000_0000_0000_0000 | digest.1 & 0x3FFF_FFFF_FFFF_FFFF)
   }
 
-  /// It is some tenant's shared session.
+  /// Whether the session is the shared session of some tenant.
   package var isShared: Bool { self == .shared || high >> 12 == 8 }
 }

@@ -1,21 +1,21 @@
-/// A value that never changes, and that many have.
-package final class Shared<Value: Sendable>: Sendable {
+/// An immutable value on the heap with several owners.
+package final class SharedBox<Value: Sendable>: Sendable {
   package let value: Value
   package init(_ value: Value) { self.value = value }
 }
 
-/// A value that stands elsewhere on the heap, shared by all copies until one of them is changed.
+/// A value on the heap that all copies share until one of them changes.
 ///
-/// Most parts of a task are the same in all its copies, or not there yet: behind a pointer they cost a word.
+/// Most parts of a task are equal in all copies, or absent. A pointer reduces such a part to one word.
 @propertyWrapper
 package struct Indirect<Value: Sendable>: Sendable {
-  fileprivate var box: Shared<Value>
+  fileprivate var box: SharedBox<Value>
 
-  package init(wrappedValue: Value) { box = Shared(wrappedValue) }
+  package init(wrappedValue: Value) { box = SharedBox(wrappedValue) }
 
   package var wrappedValue: Value {
     get { box.value }
-    set { box = Shared(newValue) }
+    set { box = SharedBox(newValue) }
   }
 }
 
@@ -25,9 +25,9 @@ extension Indirect: Equatable where Value: Equatable {
   }
 }
 
-/// As `Indirect`, for what may not be there: nothing is nothing on the heap, too.
+/// An optional `Indirect` value. `nil` takes no space on the heap.
 @propertyWrapper
-package struct IndirectIfAny<Value: Sendable>: Sendable {
+package struct IndirectOptional<Value: Sendable>: Sendable {
   private var value: Indirect<Value>?
 
   package init(wrappedValue: Value?) { value = wrappedValue.map { Indirect(wrappedValue: $0) } }
@@ -38,4 +38,4 @@ package struct IndirectIfAny<Value: Sendable>: Sendable {
   }
 }
 
-extension IndirectIfAny: Equatable where Value: Equatable {}
+extension IndirectOptional: Equatable where Value: Equatable {}

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// Which kinds of network a task may use (URLRequest.allowsCellularAccess and its kin).
+/// The kinds of network that a task may use (URLRequest.allowsCellularAccess and its siblings).
 package struct NetworkAccess: Sendable, Equatable {
   package var allowsCellularAccess = true
   package var allowsExpensiveNetworkAccess = true
@@ -8,7 +8,7 @@ package struct NetworkAccess: Sendable, Equatable {
 
   package init() {}
 
-  /// What both allow.
+  /// Returns the kinds that both values allow.
   package func intersection(_ other: NetworkAccess) -> NetworkAccess {
     var both = self
     both.allowsCellularAccess = allowsCellularAccess && other.allowsCellularAccess
@@ -28,7 +28,7 @@ extension NetworkAccess {
 }
 
 extension NetworkAccess {
-  /// Reads the switches among a configuration's or a request's members.
+  /// Reads the members of a configuration or a request.
   init(validating reader: inout ObjectReader, over base: NetworkAccess = .init()) {
     self = base
     allowsCellularAccess = reader.bool("allowsCellularAccess") ?? allowsCellularAccess

@@ -1,9 +1,9 @@
-/// What a task's traffic is for (URLRequest.NetworkServiceType): how the packets that it sends are marked.
+/// The purpose of a task's traffic (URLRequest.NetworkServiceType), which determines how sent packets are marked.
 package enum NetworkServiceType: String, Sendable, CaseIterable {
   case `default`, video, background, voice, responsiveData, avStreaming, responsiveAV, callSignaling
 
-  /// The differentiated services code point of a type (RFC 2474), as RFC 4594 §2.3 has it for the class of service that the
-  /// type belongs to. Apple's systems mark the same, where the network follows that document.
+  /// The differentiated services code point of the type (RFC 2474), by its service class in RFC 4594 §2.3. Apple's systems use the same
+  /// marks on networks that follow that document.
   package var codePoint: UInt8 {
     switch self {
     case .default: 0  // DF: standard

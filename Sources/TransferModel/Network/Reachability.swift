@@ -1,20 +1,20 @@
 package import JSON
 
-/// Whether an origin can be reached now, and how long each step took.
+/// The reachability of an origin, with the duration of each step.
 package struct Reachability: Sendable, Equatable {
   package enum Step: Sendable, Equatable {
     case ok(seconds: Double)
-    /// After so long.
+    /// The step failed after this time.
     case failed(seconds: Double)
-    /// An earlier one failed, or there is no such step.
-    case notTaken
+    /// An earlier step failed, or the step does not apply.
+    case skipped
   }
 
   package var url: String
-  package var nameLookup = Step.notTaken
-  package var connect = Step.notTaken
-  package var tls = Step.notTaken
-  /// The one that was connected to, or tried last.
+  package var nameLookup = Step.skipped
+  package var connect = Step.skipped
+  package var tls = Step.skipped
+  /// The connected address, or the last one that was tried.
   package var remoteAddress: String?
   package var error: TransferError?
 
@@ -43,7 +43,7 @@ extension Reachability.Step {
     switch self {
     case .ok(let seconds): Self.encode(true, seconds, into: &writer)
     case .failed(let seconds): Self.encode(false, seconds, into: &writer)
-    case .notTaken: writer.null()
+    case .skipped: writer.null()
     }
   }
 

@@ -3,12 +3,12 @@ internal import HTTPFields
 package import JSON
 internal import Limits
 
-/// A proxy that requests go through.
+/// A proxy for requests.
 package struct ProxyServer: Sendable, Hashable {
   package enum Kind: String, Sendable {
-    /// Asked for http URLs in full, and for tunnels (CONNECT) to https ones.
+    /// An HTTP proxy. It receives requests for http URLs, and CONNECT requests for https URLs.
     case http
-    /// SOCKS version 5 (RFC 1928); it resolves the origin's name.
+    /// SOCKS version 5 (RFC 1928). The proxy resolves the origin's name.
     case socks5
   }
   package var kind: Kind
@@ -29,19 +29,18 @@ package struct ProxyServer: Sendable, Hashable {
   }
 }
 
-/// Which proxies a session uses for what (URLSessionConfiguration.connectionProxyDictionary). The environment's are
-/// never used.
+/// The proxies of a session (URLSessionConfiguration.connectionProxyDictionary). Environment variables are never used.
 package struct ProxyConfiguration: Sendable, Equatable {
-  /// One, with what its URL said of a user.
+  /// A proxy with the credential from its URL.
   package struct Entry: Sendable, Equatable {
     package var server: ProxyServer
     package var credential: Credential?
   }
-  /// For http URLs.
+  /// The proxy for http URLs.
   package var http: Entry?
-  /// For https URLs.
+  /// The proxy for https URLs.
   package var https: Entry?
-  /// For what the other two leave.
+  /// The proxy for URLs whose scheme has no other proxy.
   package var socks5: Entry?
   package var noProxy = ProxyExceptions()
 
@@ -49,7 +48,7 @@ package struct ProxyConfiguration: Sendable, Equatable {
 
   package var isEmpty: Bool { http == nil && https == nil && socks5 == nil }
 
-  /// The proxy for an origin; nil: none.
+  /// Returns the proxy for an origin; `nil` if there is none.
   package func entry(scheme: String, host: String, port: Int) -> Entry? {
     guard !noProxy.cover(host: host, port: port) else { return nil }
     return (scheme == "https" ? https : http) ?? socks5
@@ -57,7 +56,7 @@ package struct ProxyConfiguration: Sendable, Equatable {
 }
 
 extension ProxyConfiguration {
-  /// Reads the contract's `proxies`.
+  /// Reads `proxies` of the API.
   package init(validating reader: inout ObjectReader) {
     reader.allowNull("http", "https", "socks5")
     http = Self.entry("http", [.http], &reader)
@@ -72,7 +71,7 @@ extension ProxyConfiguration {
       } else {
         reader.reject(
           "noProxy", element: index,
-          "must be `*`, a host or an address, optionally followed by `:port`, or a network in CIDR notation"
+          "must be `*`, a host or an address, optionally followed by `:port`, or a network in CIDR notation, not '\(text)'"
         )
       }
     }
@@ -95,7 +94,7 @@ extension ProxyConfiguration {
 }
 
 extension ProxyConfiguration: JSONEncodable {
-  /// As clients see it, without users.
+  /// Writes the proxies as clients see them, without users.
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
       if let http { writer.field("http", http.server.url) }
@@ -107,8 +106,8 @@ extension ProxyConfiguration: JSONEncodable {
 }
 
 extension ProxyConfiguration.Entry {
-  /// Reads `[scheme://][user[:password]@]host[:port][/]`. By Unicode scalars: a delimiter and a combining mark behind it are one
-  /// `Character`, which is not equal to the delimiter.
+  /// Reads `[scheme://][user[:password]@]host[:port][/]`. The parser compares Unicode scalars, because a delimiter followed by a combining
+  /// mark forms one `Character`, which does not equal the delimiter.
   package init?(_ text: String, _ kind: ProxyServer.Kind) {
     var kind = kind
     var rest = text.unicodeScalars[...]

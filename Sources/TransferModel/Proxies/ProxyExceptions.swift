@@ -1,9 +1,9 @@
 internal import Addresses
 internal import HTTPFields
 
-/// Origins that are reached without a proxy. Lookup time depends on the length of the host name, not on the number of exceptions.
+/// The exceptions of a proxy configuration. Lookup time depends on the length of the host name, not on the number of exceptions.
 package struct ProxyExceptions: Sendable, Equatable {
-  /// As they were given.
+  /// The exceptions in their original order.
   package let all: [ProxyException]
   private struct Rule: Hashable {
     let subject: ProxyException.Subject
@@ -20,9 +20,9 @@ package struct ProxyExceptions: Sendable, Equatable {
   }
   /// Host exceptions: `name`, or `name:port` if the exception has a port.
   private var hosts: Set<String> = []
-  /// The other exceptions.
+  /// All exceptions other than host exceptions.
   private var rules: Set<Rule> = []
-  /// Of the networks among them.
+  /// The prefix lengths of all network exceptions.
   private var prefixLengths: Set<Int> = []
 
   package init(_ all: [ProxyException] = []) {
@@ -55,7 +55,7 @@ package struct ProxyExceptions: Sendable, Equatable {
           IPNetwork(around: address, prefixLength: length).map { has(.network($0)) } ?? false
         }
     }
-    // The name, and each domain above it.
+    // The name, and each parent domain.
     var name = Substring(host)
     while true {
       let domain = String(name)
@@ -66,8 +66,8 @@ package struct ProxyExceptions: Sendable, Equatable {
   }
 }
 
-/// Origins that are reached without a proxy: `*`, a host with its subdomains, an address, a network (CIDR). A host or an address
-/// may have a port.
+/// The origins that are reached without a proxy: `*`, a host with its subdomains, an address, or a network (CIDR). A host or an address may
+/// have a port.
 package struct ProxyException: Sendable, Equatable {
   enum Subject: Sendable, Hashable {
     case everything
@@ -79,7 +79,7 @@ package struct ProxyException: Sendable, Equatable {
 
   package let text: String
   let subject: Subject
-  /// nil: every port.
+  /// `nil` for every port.
   let port: Int?
 
   var isHost: Bool { if case .host = subject { true } else { false } }
@@ -115,14 +115,14 @@ package struct ProxyException: Sendable, Equatable {
     }
     var name = 0..<bytes.count
     var port: Int?
-    // Whether the port is written as its number would be.
+    // Whether the port is in its shortest form, without a sign or leading zeros.
     var isPlain = true
     if colons > 0 {
       var colon = bytes.count - 1
       while bytes[colon] != UInt8(ascii: ":") { colon -= 1 }
       let isSigned = colon + 1 < bytes.count && bytes[colon + 1] == UInt8(ascii: "+")
       let digits = bytes.extracting((colon + (isSigned ? 2 : 1))...)
-      guard let number = Decimal.value(digits, most: 65_535), number > 0 else { return nil }
+      guard let number = DecimalDigits.value(digits, most: 65_535), number > 0 else { return nil }
       port = number
       isPlain = !isSigned && digits[0] != UInt8(ascii: "0")
       name = 0..<colon

@@ -3,14 +3,14 @@ package import JSON
 /// The body of a request: URLRequest.httpBody, an upload's file, or httpBodyStream.
 package enum RequestContent: Sendable, Equatable {
   case data([UInt8])
-  /// The same, where there is much of it.
+  /// The same for a large body, in an encrypted file.
   case spooled(SpooledBody)
-  /// A stored file, as large as it was when the task was created.
+  /// A stored file, with its size when the task was created.
   case file(FileID, size: Int64)
-  /// Sent by the client with `PUT /v1/tasks/{id}/body` when the task asks for it.
+  /// A body that the client sends with `PUT /v1/tasks/{id}/body` when the task requests it.
   case stream
 
-  /// Bytes; -1 where that is not known (NSURLSessionTransferSizeUnknown).
+  /// Bytes; -1 if unknown (NSURLSessionTransferSizeUnknown).
   package var length: Int64 {
     switch self {
     case .data(let bytes): Int64(bytes.count)
@@ -23,15 +23,15 @@ package enum RequestContent: Sendable, Equatable {
   package var data: [UInt8]? { if case .data(let bytes) = self { bytes } else { nil } }
   package var file: FileID? { if case .file(let id, _) = self { id } else { nil } }
   package var spooled: SpooledBody? { if case .spooled(let body) = self { body } else { nil } }
-  /// It is read from a file when it is sent.
+  /// Whether the body is read from a file when it is sent.
   package var isInFile: Bool { file != nil || spooled != nil }
-  /// It came with the request.
-  package var isClients: Bool { data != nil || spooled != nil }
+  /// Whether the body came with the request that created the task.
+  package var isInRequest: Bool { data != nil || spooled != nil }
   package var isStream: Bool { self == .stream }
 }
 
 extension RequestContent {
-  /// The bytes that came with the request go, or what decrypts them.
+  /// Deletes the bytes that came with the request, or their key.
   mutating func forget() {
     switch self {
     case .data: self = .data([])
@@ -42,7 +42,7 @@ extension RequestContent {
 }
 
 extension RequestContent: JSONEncodable {
-  /// As clients see it: the size in place of the bytes.
+  /// Writes the content as clients see it: the size instead of the bytes.
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
       switch self {

@@ -1,26 +1,26 @@
 package import HTTPFields
 package import JSON
 
-/// What to ask of an origin (URLRequest).
+/// A request to an origin (URLRequest).
 package struct TransferRequest: Sendable, Equatable {
   package var url: String
   package var method: String
   package var headers: HTTPHeaders
   package var body: RequestContent?
-  /// Seconds without a byte moved; nil: the session's.
+  /// Seconds without any transferred byte; `nil` for the session's value.
   package var timeoutInterval: Double?
-  /// nil: the session's.
+  /// `nil` for the session's policy.
   package var cachePolicy: CachePolicy?
-  /// Whether it carries cookies, and those that the answer sets are taken.
+  /// Whether the request carries cookies, and the cookies of its response are stored.
   package var httpShouldHandleCookies = true
-  /// Of the document that the request is a part of; nil: it is the document itself.
+  /// The URL of the document that the request belongs to; `nil` if the request is for the document itself.
   package var mainDocumentURL: String?
   package var networkAccess = NetworkAccess()
-  /// nil: the session's, which is what `default` means as well.
+  /// `nil` for the session's type. `default` is stored as `nil`, too.
   package var networkServiceType: NetworkServiceType?
-  /// What its URL said of a user: moved out of it, and never shown.
+  /// The user and password from the URL, which no longer contains them. Never shown to clients.
   package var credential: Credential?
-  /// Names of fields that are secret besides those that always are, as its session has them; nil: none.
+  /// The session's names of additional secret header fields; `nil` if there are none.
   package var secretHeaderFields: [String]?
 
   package init(
@@ -36,22 +36,22 @@ package struct TransferRequest: Sendable, Equatable {
 }
 
 extension TransferRequest {
-  /// Bytes of a streamed body, where the client has said so beforehand (its `Content-Length`).
+  /// The length of a streamed body, if the client announced it with `Content-Length`.
   package var declaredLength: Int64? {
     body?.isStream == true ? headers.contentLength : nil
   }
 
-  /// Bytes of its body: 0 without one, -1 where that is not known.
+  /// The length of the body in bytes: 0 without a body, -1 if unknown.
   package var bodyLength: Int64 { declaredLength ?? body?.length ?? 0 }
 
-  /// Sent twice it means the same as once (RFC 9110 §9.2.2).
+  /// Whether the method is idempotent: the effect of two requests is that of one (RFC 9110 §9.2.2).
   package var isIdempotent: Bool {
     ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)
   }
 }
 
 extension TransferRequest: JSONEncodable {
-  /// The request as clients see it: the body's size in place of its bytes, and no secrets.
+  /// Writes the request as clients see it: the body's size instead of its bytes, and no secrets.
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
       writer.field("url", url)
@@ -63,7 +63,7 @@ extension TransferRequest: JSONEncodable {
     }
   }
 
-  /// What is not sent, but says how; without what is as it is by default.
+  /// Writes the members that are not sent but control the loading, except default values.
   private func encodeLoading(into writer: inout JSONWriter) {
     if let cachePolicy { writer.field("cachePolicy", cachePolicy.rawValue) }
     if !httpShouldHandleCookies { writer.field("httpShouldHandleCookies", false) }
@@ -72,7 +72,7 @@ extension TransferRequest: JSONEncodable {
     if let networkServiceType { writer.field("networkServiceType", networkServiceType.rawValue) }
   }
 
-  /// Reads the members that are not sent, but say how.
+  /// Reads the members that are not sent but control the loading.
   package mutating func readLoading(_ reader: inout ObjectReader) {
     cachePolicy = reader.choice("cachePolicy")
     httpShouldHandleCookies = reader.bool("httpShouldHandleCookies") ?? true

@@ -1,17 +1,17 @@
 /// Extensions of file names by media type, for `suggestedFilename`.
 enum FilenameExtension {
-  /// The type's extension; nil for types that are rare, or that say nothing of the content (`application/octet-stream`).
+  /// Returns the extension of a media type; `nil` for rare types, and for types without information such as `application/octet-stream`.
   static func of(mimeType: String) -> String? { common[mimeType] }
 
-  /// Whether a dot within the name is followed by an extension. The dot of a hidden file (`.profile`) counts, a dot before a
-  /// blank does not.
+  /// Returns whether a name contains a dot with an extension after it. The dot of a hidden file (`.profile`) counts, a dot before a space
+  /// does not.
   static func isIn(_ name: String) -> Bool {
     guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
     let rest = name.utf8[dot...].dropFirst()
     return !rest.isEmpty && !rest.contains(0x20)
   }
 
-  /// Common types with an extension that shared-mime-info 2.2 (freedesktop.org) lists for them (the usual one of several), and common aliases of such types.
+  /// Common media types and aliases, each with the usual one of the extensions that shared-mime-info 2.2 (freedesktop.org) lists.
   private static let common: [String: String] = [
     "application/atom+xml": "atom",
     "application/epub+zip": "epub",

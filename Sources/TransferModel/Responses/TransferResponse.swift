@@ -1,12 +1,12 @@
 package import HTTPFields
 package import JSON
 
-/// The head of an origin's answer (HTTPURLResponse).
+/// The head of an origin's response (HTTPURLResponse).
 package struct TransferResponse: Sendable, Equatable {
   package var url: String
   package var status: Int
   package var headers: HTTPHeaders
-  /// The length the origin announced; -1 where it did not, or where the body arrives encoded.
+  /// The length that the origin announced; -1 if it announced none, or if the body is encoded.
   package var expectedContentLength: Int64
   /// `HTTP/1.1`, `HTTP/2`.
   package var httpVersion: String
@@ -41,8 +41,8 @@ package struct TransferResponse: Sendable, Equatable {
       textEncodingName: HTTPParameters.value("charset", in: field)?.lowercasedASCII)
   }
 
-  /// A name to save the body under (URLResponse.suggestedFilename): Content-Disposition's, else the URL's
-  /// last path component, else the host's name; never with a path in it. The media type's extension is appended if it has none.
+  /// A file name for the body (URLResponse.suggestedFilename): that of Content-Disposition, else the last path component of the URL, else
+  /// the host. It never contains a path. If it has no extension, that of the media type is appended.
   package var suggestedFilename: String { suggestedFilename(of: contentType.mimeType) }
 
   private func suggestedFilename(of mimeType: String?) -> String {
@@ -67,7 +67,7 @@ package struct TransferResponse: Sendable, Equatable {
     return authority.isEmpty ? "Unknown" : Self.host(ofAuthority: authority)
   }
 
-  /// A URL's authority, and the last component of its path that is not empty. By byte: every finished task needs it.
+  /// Returns a URL's authority, and the last non-empty component of its path. It works on bytes, because every finished task needs it.
   private static func ends(of url: String) -> (authority: Substring, last: Substring?) {
     let slash = UInt8(ascii: "/")
     var rest = url.utf8[...]
@@ -83,7 +83,7 @@ package struct TransferResponse: Sendable, Equatable {
     return (Substring(authority), Substring(path[start...].dropFirst()))
   }
 
-  /// Nothing in it has to be decoded or left out.
+  /// Returns whether the name contains nothing to decode or remove.
   private static func isPlain(_ name: Substring) -> Bool {
     name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "\\") }
   }
@@ -94,7 +94,7 @@ package struct TransferResponse: Sendable, Equatable {
   }
 
   private static func withoutPath(_ name: String) -> String {
-    // By byte: a slash with a combining mark behind it is another character, but the same byte in a path.
+    // A slash followed by a combining mark is another character, but the same byte in a path.
     let bytes = Array(name.utf8)
     let isSlash = { (byte: UInt8) in byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
     guard let last = bytes.lastIndex(where: { !isSlash($0) }) else { return "" }

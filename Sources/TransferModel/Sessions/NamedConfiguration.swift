@@ -1,6 +1,6 @@
 package import JSON
 
-/// What finds a named configuration: its name, unique among a tenant's.
+/// The key of a named configuration: its name, unique within a tenant.
 package struct ConfigurationName: Sendable, Hashable {
   package let tenant: Tenant
   package let text: String
@@ -11,7 +11,7 @@ package struct ConfigurationName: Sendable, Hashable {
   }
 }
 
-/// A configuration that sessions may start from. They take a copy: later changes never reach them.
+/// A configuration that new sessions may copy. Later changes do not affect existing sessions.
 package struct NamedConfiguration: Sendable, Equatable {
   package let name: ConfigurationName
   package var configuration: SessionConfiguration
@@ -27,7 +27,7 @@ package struct NamedConfiguration: Sendable, Equatable {
     self.updatedAt = updatedAt
   }
 
-  /// Names stand in paths: letters, digits, `.`, `_` and `-`, 128 at most.
+  /// Returns whether the name may be part of a path: 1 to 128 letters, digits, `.`, `_` and `-`.
   package static func isValid(name: String) -> Bool {
     (1...128).contains(name.utf8.count) && name != "." && name != ".."
       && name.utf8.allSatisfy { byte in

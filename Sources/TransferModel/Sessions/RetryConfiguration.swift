@@ -1,10 +1,10 @@
 package import JSON
 
-/// How often a background session tries again.
+/// The limits of the retries of a background session.
 package struct RetryConfiguration: Sendable, Equatable {
-  /// Attempts in all; nil: as many as `timeoutIntervalForResource` leaves time for.
+  /// The limit of attempts; `nil` if only `timeoutIntervalForResource` limits them.
   package var maximumAttempts: Int?
-  /// Seconds before the second attempt; each further one waits twice as long.
+  /// Seconds before the second attempt. The delay doubles for each further one.
   package var backoff = 1.0
 
   package init() {}

@@ -3,8 +3,8 @@ package import JSON
 internal import Limits
 
 extension SessionConfiguration {
-  /// Reads the contract's properties.
-  /// - Parameter base: has those that are not named.
+  /// Reads the properties of the API.
+  /// - Parameter base: supplies the properties that are absent.
   package init(validating reader: inout ObjectReader, over base: SessionConfiguration = .init()) {
     self = base
     requestCachePolicy = reader.choice("requestCachePolicy") ?? requestCachePolicy
@@ -50,7 +50,9 @@ extension SessionConfiguration {
     secretHeaderFields = names
     for (index, name) in names.enumerated() {
       if !HTTPHeaders.isValid(name: name) {
-        reader.reject("secretHeaderFields", element: index, "is not a header field name (RFC 9110)")
+        reader.reject(
+          "secretHeaderFields", element: index,
+          "must be a header field name of letters, digits and hyphens (RFC 9110), not '\(name)'")
       } else if name.utf8.count > Limits.secretNameBytes.value {
         reader.violations.exceed(
           "\(reader.pointer(to: "secretHeaderFields"))/\(index)",
@@ -66,7 +68,9 @@ extension SessionConfiguration {
     tlsMaximumSupportedProtocolVersion = maximum ?? tlsMaximumSupportedProtocolVersion
     if tlsMinimumSupportedProtocolVersion > tlsMaximumSupportedProtocolVersion {
       reader.reject(
-        "tlsMinimumSupportedProtocolVersion", "must not be above tlsMaximumSupportedProtocolVersion")
+        "tlsMinimumSupportedProtocolVersion",
+        "must not be above tlsMaximumSupportedProtocolVersion (\(tlsMaximumSupportedProtocolVersion.rawValue))"
+      )
     }
     if reader.isNull("tlsAdditionalRootCertificates") { tlsAdditionalRootCertificates = nil }
     tlsAdditionalRootCertificates =
@@ -79,7 +83,7 @@ extension SessionConfiguration {
   }
 
   private mutating func readCache(_ reader: inout ObjectReader) {
-    // As Apple has it: a session whose urlCache is nil caches nothing.
+    // Apple's rule: a session whose urlCache is nil caches nothing.
     if reader.isNull("urlCache") { urlCache = .none }
     guard var fields = reader.object("urlCache") else { return }
     let limit = 0...(1 << 44)
@@ -90,11 +94,11 @@ extension SessionConfiguration {
 }
 
 extension SessionConfiguration {
-  /// Why certificates cannot be `tlsAdditionalRootCertificates`.
-  package enum RootsFault: Error {
-    /// The text is not certificates in PEM, and why.
+  /// The reason why certificates cannot be `tlsAdditionalRootCertificates`.
+  package enum CertificateAuthorityError: Error {
+    /// The text does not consist of certificates in PEM, for the given reason.
     case unusable(String)
-    /// Number of certificates with one subject, above `Limits.rootsOfOneSubject`. OpenSSL tries each as the issuer.
+    /// The number of certificates with one subject exceeds `Limits.rootsOfOneSubject`. OpenSSL tries each as the issuer.
     case tooManyWithOneSubject(Int)
   }
 }

@@ -1,48 +1,48 @@
 package import HTTPFields
 package import JSON
 
-/// URLSessionConfiguration: fixed when the session is created.
+/// URLSessionConfiguration. It is fixed when the session is created.
 package struct SessionConfiguration: Sendable, Equatable {
   package var requestCachePolicy = CachePolicy.useProtocolCachePolicy
-  /// Seconds without a byte moved.
+  /// Seconds without any transferred byte.
   package var timeoutIntervalForRequest = 60.0
   /// Seconds from the start to the end, wall clock.
   package var timeoutIntervalForResource = 604_800.0
-  /// HTTP/1.1 connections to one origin, and requests at once.
+  /// The limit of HTTP/1.1 connections to one origin, and of concurrent requests.
   package var httpMaximumConnectionsPerHost = 6
-  /// Requests to one origin share an HTTP/2 connection.
+  /// Whether requests to one origin share an HTTP/2 connection.
   package var httpShouldUsePipelining = false
   /// Whether requests carry the session's cookies.
   package var httpShouldSetCookies = true
   package var httpCookieAcceptPolicy = CookieAcceptPolicy.onlyFromMainDocumentDomain
   package var httpAdditionalHeaders = HTTPHeaders()
-  /// Names of fields whose values are never shown, besides those that are known as secret.
+  /// Names of additional secret header fields. Clients never see their values.
   package var secretHeaderFields: [String] = []
   package var tlsMinimumSupportedProtocolVersion = TLSVersion.v12
   package var tlsMaximumSupportedProtocolVersion = TLSVersion.v13
-  /// Authorities that are trusted beside the service's own; PEM.
+  /// Certificate authorities that are trusted in addition to the service's own. PEM.
   package var tlsAdditionalRootCertificates: String?
-  /// For hosts, the keys one of which a chain must have.
+  /// The pinned keys of hosts. A chain must contain one key of its host.
   package var tlsPinnedPublicKeys: [PinnedHost] = []
   package var proxies = ProxyConfiguration()
   package var urlCache = CacheCapacities()
-  /// Whether credentials are remembered (URLSessionConfiguration.urlCredentialStorage is not nil).
+  /// Whether credentials are stored (URLSessionConfiguration.urlCredentialStorage is not nil).
   package var urlCredentialStorage = true
-  /// Whether a task waits for a network rather than fail without one.
+  /// Whether a task without a network waits for one instead of failing.
   package var waitsForConnectivity = false
   package var networkAccess = NetworkAccess()
-  /// Whether a redirect may lead from https to http unasked (as NSAllowsArbitraryLoads of App Transport Security has it). Where it
-  /// may not, the task ends with appTransportSecurityRequiresSecureConnection.
+  /// Whether a redirect from https to http needs no decision (NSAllowsArbitraryLoads of App Transport Security). If it is not allowed, the
+  /// task ends with appTransportSecurityRequiresSecureConnection.
   package var allowsInsecureRedirects = false
-  /// What its tasks' traffic is for, where their requests do not say.
+  /// The purpose of the traffic of requests that do not specify one.
   package var networkServiceType = NetworkServiceType.default
-  /// Background sessions: their tasks yield to others.
+  /// Whether the tasks of a background session yield to others.
   package var isDiscretionary = false
-  /// Background sessions: `session.handleEvents` is sent.
+  /// Whether a background session sends `session.handleEvents`.
   package var sessionSendsLaunchEvents = true
-  /// Background sessions: how often they try again; nil: as they do by themselves.
+  /// The retries of a background session; `nil` for the defaults.
   package var retry: RetryConfiguration?
-  /// Bytes per second of all its tasks together; nil: unlimited.
+  /// Bytes per second of all its tasks together; `nil` for no limit.
   package var maximumBytesPerSecond: Int?
   /// Seconds for which a finished task's body is kept.
   package var bodyRetention = 86_400.0
@@ -51,7 +51,7 @@ package struct SessionConfiguration: Sendable, Equatable {
 }
 
 extension SessionConfiguration: JSONEncodable {
-  /// The properties as clients see them, without secrets.
+  /// Writes the properties as clients see them, without secrets.
   package func encode(into writer: inout JSONWriter) {
     writer.object { encodeMembers(into: &$0) }
   }

@@ -1,7 +1,7 @@
 extension TransferSession {
-  /// Whose calls are made about a task: its own delegate's, as far as that has them, and else the session's.
+  /// Returns the delegate for a task: the task's own delegate, completed by the session's.
   package func delegate(of task: TransferTask?) -> SessionDelegate? {
     guard let own = task?.preferences.delegate else { return delegate }
-    return own.over(delegate)
+    return own.overriding(delegate)
   }
 }

@@ -1,5 +1,5 @@
 extension TransferSession {
-  /// As lists show it.
+  /// The session as lists show it.
   package var listed: TransferSession {
     guard var delegate, let webhook = delegate.webhook else { return self }
     delegate.webhook = webhook.listed

@@ -5,19 +5,19 @@ package enum SessionState: String, Sendable, CaseIterable {
   case active, invalidating, invalid
 }
 
-/// What becomes of what a session keeps.
+/// The type of a session, which determines how long its data lives.
 package enum SessionType: String, Sendable, CaseIterable {
   /// On disk.
   case `default`
-  /// In memory only, and wiped with the session.
+  /// In memory only, and deleted with the session.
   case ephemeral
-  /// On disk; transfers go on without the API's process.
+  /// On disk. Transfers continue without the service.
   case background
 }
 
 /// A session (URLSession): a configuration, a delegate and the tasks created in it.
 package struct TransferSession: Sendable, Equatable {
-  /// What never changes. Sessions are handed around with each step of a task: that costs a word.
+  /// The members that never change. Sessions are copied for each step of a task, so these members share one pointer.
   private struct Constants: Sendable, Equatable {
     let createdAt: Timestamp
     let description: String?
@@ -29,10 +29,10 @@ package struct TransferSession: Sendable, Equatable {
   }
   package let id: SessionID
   package let type: SessionType
-  private let constants: Shared<Constants>
-  package let sharedConfiguration: Shared<SessionConfiguration>
+  private let constants: SharedBox<Constants>
+  package let sharedConfiguration: SharedBox<SessionConfiguration>
   package var state = SessionState.active
-  /// A background session's task has ended since `session.didFinishEvents` was last told. Not shown.
+  /// Whether a task of a background session has ended since the last `session.didFinishEvents`. Not shown to clients.
   package var owesFinishedEvents = false
 
   package init(
@@ -43,20 +43,20 @@ package struct TransferSession: Sendable, Equatable {
     self.id = id
     self.type = type
     var (configuration, delegate) = (configuration, delegate)
-    // Its cache has no place on disk.
+    // The cache of an ephemeral session is in memory only.
     if type == .ephemeral { configuration.urlCache.diskCapacity = 0 }
     if type == .background { Self.applyBackgroundRules(to: &configuration, &delegate) }
     let isLarge =
       configuration.isLarge || (description?.utf8.count ?? 0) > SessionConfiguration.largestSmallSize
-    sharedConfiguration = Shared(configuration)
-    constants = Shared(
+    sharedConfiguration = SharedBox(configuration)
+    constants = SharedBox(
       Constants(
         createdAt: createdAt, description: description, delegate: delegate, identifier: identifier,
         tenant: tenant, isLarge: isLarge))
   }
 
-  /// As URLSession has it: such a session caches nothing, always waits for a network, and asks nobody about redirects,
-  /// responses and what to cache.
+  /// Applies URLSession's rules: a background session caches nothing, and always waits for a network. It requests no decisions about
+  /// redirects, responses and caching.
   private static func applyBackgroundRules(
     to configuration: inout SessionConfiguration, _ delegate: inout SessionDelegate?
   ) {
@@ -67,23 +67,24 @@ package struct TransferSession: Sendable, Equatable {
     delegate?.asksForCaching = false
   }
 
-  /// Whether its description and its configuration take much memory.
+  /// Whether the description or the configuration takes much memory.
   package var isLarge: Bool { constants.value.isLarge }
-  /// Whether it lacks its description and the large members of its configuration, which are in its row.
+  /// Whether the description and the large members of the configuration are missing, because they are in the row only.
   package var isOutline: Bool { constants.value.isOutline }
 
-  /// The form that stays in memory while nothing runs in a large session.
+  /// The form that stays in memory while no task of a large session runs.
   package var outline: TransferSession {
     TransferSession(
-      self, Shared(configuration.outline),
-      Shared(
+      self, SharedBox(configuration.outline),
+      SharedBox(
         Constants(
           createdAt: createdAt, description: nil, delegate: delegate, identifier: identifier, tenant: tenant,
           isLarge: isLarge, isOutline: true)))
   }
 
   private init(
-    _ session: TransferSession, _ configuration: Shared<SessionConfiguration>, _ constants: Shared<Constants>
+    _ session: TransferSession, _ configuration: SharedBox<SessionConfiguration>,
+    _ constants: SharedBox<Constants>
   ) {
     (id, type, state, owesFinishedEvents) = (
       session.id, session.type, session.state, session.owesFinishedEvents
@@ -91,7 +92,7 @@ package struct TransferSession: Sendable, Equatable {
     (sharedConfiguration, self.constants) = (configuration, constants)
   }
 
-  /// This session as it is now, with what only its row has.
+  /// Returns the session in its current state, with the members that only its row has.
   package func completed(from row: TransferSession) -> TransferSession {
     assert(row.id == id && !row.isOutline)
     guard isOutline else { return self }
@@ -104,9 +105,9 @@ package struct TransferSession: Sendable, Equatable {
   package var delegate: SessionDelegate? { constants.value.delegate }
   package var createdAt: Timestamp { constants.value.createdAt }
   package var description: String? { constants.value.description }
-  /// By which a client finds a background session again; nil for others.
+  /// The identifier by which a client finds a background session again; `nil` for other sessions.
   package var identifier: String? { constants.value.identifier }
-  /// Whose it is, with all that it has. Not shown.
+  /// The owner of the session and of all its data. Not shown to clients.
   package var tenant: Tenant { constants.value.tenant }
 
   package static func == (left: Self, right: Self) -> Bool {
@@ -115,12 +116,12 @@ package struct TransferSession: Sendable, Equatable {
       && left.configuration == right.configuration
   }
 
-  /// What finds it again; nil for one that has no identifier.
-  package var backgroundName: BackgroundName? {
-    identifier.map { BackgroundName(tenant: tenant, identifier: $0) }
+  /// The key of a background session; `nil` for a session without an identifier.
+  package var backgroundKey: BackgroundSessionKey? {
+    identifier.map { BackgroundSessionKey(tenant: tenant, identifier: $0) }
   }
 
-  /// In what a client's session is not this one; empty where it is, however it is written.
+  /// Returns the names of the members that differ from another session's in meaning. Equivalent notations do not count as different.
   package func differences(to other: TransferSession) -> [String] {
     var names: [String] = []
     if configuration.canonical != other.configuration.canonical { names.append("configuration") }
@@ -129,8 +130,8 @@ package struct TransferSession: Sendable, Equatable {
     return names
   }
 
-  /// `URLSession.shared`: default configuration, no delegate, never invalid.
-  /// - Parameter id: of that tenant.
+  /// Returns a tenant's `URLSession.shared`: default configuration, no delegate, never invalid.
+  /// - Parameter id: the id of that tenant's shared session.
   package static func shared(_ id: SessionID, of tenant: Tenant) -> TransferSession {
     TransferSession(
       id: id, createdAt: Timestamp(microseconds: 0), description: nil,
@@ -139,13 +140,13 @@ package struct TransferSession: Sendable, Equatable {
 }
 
 extension SessionConfiguration {
-  /// A small session's limit in bytes, for its description and its configuration each.
+  /// The limit of a small session in bytes, for its description and its configuration each.
   fileprivate static let largestSmallSize = 4096
 
-  /// Whether its variable-size members take much memory.
+  /// Whether the variable-size members take much memory.
   package var isLarge: Bool { variableSize > Self.largestSmallSize }
 
-  /// Approximate bytes of the variable-size members.
+  /// The approximate bytes of the variable-size members.
   package var variableSize: Int {
     let names = secretHeaderFields.reduce(0) { $0 + $1.utf8.count }
     let pins = tlsPinnedPublicKeys.reduce(0) { $0 + $1.pattern.utf8.count + 64 * $1.keys.count }
@@ -165,7 +166,7 @@ extension SessionConfiguration {
     return outline
   }
 
-  /// The one form of all that mean the same: defaults are spelled out, and what has no order is sorted.
+  /// The same form for all configurations with the same meaning: with explicit defaults, and with unordered members sorted.
   fileprivate var canonical: SessionConfiguration {
     var configuration = self
     configuration.retry = retry ?? RetryConfiguration()
@@ -178,7 +179,7 @@ extension SessionConfiguration {
 }
 
 extension HTTPHeaders {
-  /// By name, without case; values of one name stay in their order.
+  /// The fields sorted by lower-case name. The values of one name keep their order.
   fileprivate var canonical: HTTPHeaders {
     let fields = fields.map { Field(name: $0.name.lowercasedASCII, value: $0.value) }
     let order = fields.indices.sorted { (fields[$0].name, $0) < (fields[$1].name, $1) }

@@ -1,86 +1,86 @@
 package import JSON
 
-/// Names of URLSession's that there is no honest way to take: each with why, or with what to use in its place. A client that sends
-/// one is told so, rather than that nobody knows it.
+/// URLSession's property names that Ferry cannot support, each with the reason or a replacement. The error for such a property explains
+/// this instead of calling the name unknown.
 package enum UnsupportedNames {
-  /// URLSession's, where a session is created.
+  /// Properties of URLSession, when a session is created.
   package static let session: [String: String] = [
     "sessionDescription": "use description",
-    "delegateQueue": "there is no queue to choose: the events of a session come in one order",
+    "delegateQueue": "a session has no queue to choose; its events have one order",
   ]
 
-  /// URLSessionConfiguration's.
+  /// Properties of URLSessionConfiguration.
   package static let configuration: [String: String] = shared.merging([
-    "identifier": "is a member of the session, beside the configuration",
+    "identifier": "is a member of the session, not of its configuration",
     "httpCookieStorage":
-      "a session has cookies of its own: see /v1/sessions/{id}/cookies and httpCookieAcceptPolicy",
+      "a session has its own cookies; use /v1/sessions/{id}/cookies and httpCookieAcceptPolicy",
     "connectionProxyDictionary": "use proxies",
-    "proxyConfigurations": "use proxies: an HTTP CONNECT proxy is its https, a SOCKS one its socks5; "
-      + "Oblivious HTTP and MASQUE relays are not spoken",
-    "protocolClasses": "no code of a client's runs in the service",
-    "sharedContainerIdentifier": "there are no app extensions here that would share a container",
-    "multipathServiceType": "Multipath TCP is not spoken",
+    "proxyConfigurations": "use proxies, with https for an HTTP CONNECT proxy and socks5 for a SOCKS proxy; "
+      + "Oblivious HTTP and MASQUE relays are not supported",
+    "protocolClasses": "Ferry runs no code of its clients",
+    "sharedContainerIdentifier": "Ferry has no app extensions that share a container",
+    "multipathServiceType": "Multipath TCP is not supported",
     "shouldUseExtendedBackgroundIdleMode":
-      "tasks of background sessions need no process of the client's that stays awake",
-    "usesClassicLoadingMode": "there is one way of loading",
+      "tasks of background sessions run without the client",
+    "usesClassicLoadingMode": "Ferry has only one way of loading",
     "tlsMinimumSupportedProtocol": "use tlsMinimumSupportedProtocolVersion",
     "tlsMaximumSupportedProtocol": "use tlsMaximumSupportedProtocolVersion",
-    "enablesEarlyData": "TLS early data is not sent",
+    "enablesEarlyData": "Ferry sends no TLS early data",
   ]) { $1 }
 
-  /// URLRequest's.
+  /// Properties of URLRequest.
   package static let request: [String: String] = shared.merging([
-    "assumesHTTP3Capable": "HTTP/3 is not spoken",
-    "attribution": "there is no privacy report that it would go to",
-    "cachePartitionIdentifier": "the cache is the session's own: use a session for each partition",
-    "cookiePartitionIdentifier": "cookies are the session's own: use a session for each partition",
+    "assumesHTTP3Capable": "HTTP/3 is not supported",
+    "attribution": "Ferry writes no privacy report",
+    "cachePartitionIdentifier": "each session has its own cache; use one session per partition",
+    "cookiePartitionIdentifier": "each session has its own cookies; use one session per partition",
     "httpMethod": "use method",
     "allHTTPHeaderFields": "use headers",
-    "httpBody": "use body, with text, base64 or file",
-    "httpBodyStream": "use body, with stream",
+    "httpBody": "use body with text, base64 or file",
+    "httpBodyStream": "use body with stream",
     "httpShouldUsePipelining": "is a property of the session's configuration",
   ]) { $1 }
 
-  /// URLSessionTask's, where a task is created or changed.
+  /// Properties of URLSessionTask, when a task is created or changed.
   package static let task: [String: String] = [
     "taskDescription": "use description",
-    "taskIdentifier": "is given by the service",
+    "taskIdentifier": "is assigned by Ferry; leave it out",
     "originalRequest": "use request",
-    "currentRequest": "is told by the service; it begins as request",
-    "response": "is told by the service",
-    "error": "is told by the service",
-    "progress": "is told by the service",
-    "state": "use resume, or POST to the task's resume, suspend and cancel",
-    "countOfBytesSent": "is counted by the service",
-    "countOfBytesReceived": "is counted by the service",
-    "countOfBytesExpectedToSend": "is told by the service; a guess goes into countOfBytesClientExpectsToSend",
+    "currentRequest": "is reported by Ferry; use request",
+    "response": "is reported by Ferry; leave it out",
+    "error": "is reported by Ferry; leave it out",
+    "progress": "is reported by Ferry; leave it out",
+    "state": "use resume, or POST to /v1/tasks/{id}/resume, /suspend or /cancel",
+    "countOfBytesSent": "is counted by Ferry; leave it out",
+    "countOfBytesReceived": "is counted by Ferry; leave it out",
+    "countOfBytesExpectedToSend": "is reported by Ferry; give an estimate as countOfBytesClientExpectsToSend",
     "countOfBytesExpectedToReceive":
-      "is told by the service; a guess goes into countOfBytesClientExpectsToReceive",
-    "maximumMessageSize": "there are no WebSocket tasks",
-    "closeCode": "there are no WebSocket tasks",
-    "closeReason": "there are no WebSocket tasks",
+      "is reported by Ferry; give an estimate as countOfBytesClientExpectsToReceive",
+    "maximumMessageSize": "Ferry has no WebSocket tasks",
+    "closeCode": "Ferry has no WebSocket tasks",
+    "closeReason": "Ferry has no WebSocket tasks",
   ]
 
-  /// What of a task is not changed once it is there.
+  /// Properties of a task that cannot change after its creation.
   package static let change: [String: String] = task.merging(
     ["kind", "request", "resumeData", "completion", "delegate", "prefersIncrementalDelivery"].map {
-      ($0, "is set when the task is created")
-    } + [("resume", "POST to the task's resume")]
+      ($0, "cannot be changed after the task is created")
+    } + [("resume", "cannot be changed; POST to /v1/tasks/{id}/resume")]
   ) { $1 }
 
   /// Properties of both URLSessionConfiguration and URLRequest.
   private static let shared = [
     "allowsUltraConstrainedNetworkAccess":
-      "the operator classes no interface as ultra-constrained: use allowsConstrainedNetworkAccess",
-    "allowsPersistentDNS": "names are looked up by the system, and not kept on a disk",
+      "no network is classed as ultra-constrained; use allowsConstrainedNetworkAccess",
+    "allowsPersistentDNS": "the system looks up names, and Ferry does not store them on disk",
   ]
 
   static let noDNSSEC =
-    "must be false: libcurl does not validate DNSSEC, and what the system's resolver says of it cannot be trusted"
+    "must be false; libcurl does not validate DNSSEC, and the system's resolver cannot be trusted to do so"
 }
 
 extension ObjectReader {
-  /// Reads `requiresDNSSECValidation` of a configuration or a request, which can only say what is so anyway.
+  /// Reads `requiresDNSSECValidation` of a configuration or a request, whose only valid value is `false`.
   package mutating func readDNSSEC() {
     if bool("requiresDNSSECValidation") == true {
       reject("requiresDNSSECValidation", UnsupportedNames.noDNSSEC)

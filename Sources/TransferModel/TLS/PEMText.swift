@@ -2,8 +2,8 @@ internal import JSON
 internal import Limits
 
 extension ObjectReader {
-  /// A member that holds PEM certificates (RFC 7468). Their number and sizes are checked before they are parsed.
-  /// - Parameter most: how many there may be.
+  /// Reads a member with PEM certificates (RFC 7468). Their number and sizes are checked before they are parsed.
+  /// - Parameter most: the limit of their number.
   mutating func certificates(_ name: String, upTo most: Limit, bytes: Int = .max) -> String? {
     guard let text = string(name, upTo: bytes) else { return nil }
     let sizes = PEMText.sizes(text)
@@ -22,7 +22,7 @@ extension ObjectReader {
 
 /// Text in PEM.
 package enum PEMText {
-  /// The size of each PEM block in bytes, from its `-----BEGIN ` to the next one or to the end of the text.
+  /// Returns the size of each PEM block in bytes, from its `-----BEGIN ` to the next one or to the end of the text.
   package static func sizes(_ text: String) -> [Int] {
     let (bytes, begin) = (text.utf8Span.span, Array("-----BEGIN ".utf8))
     var starts: [Int] = []

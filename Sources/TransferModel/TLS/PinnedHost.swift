@@ -2,9 +2,9 @@ internal import Addresses
 internal import JSON
 internal import Limits
 
-/// The keys that a host's certificate chain must have one of (Apple's NSPinnedDomains; RFC 7469 §2.4 for the digest).
+/// The pinned keys of a host, one of which must be in its certificate chain (Apple's NSPinnedDomains; RFC 7469 §2.4 for the digest).
 package struct PinnedHost: Sendable, Equatable {
-  /// A host's name in ASCII, or `*.` and a domain: every host in it; or an address. In lower case.
+  /// In lower case: a host's name in ASCII, an address, or `*.` and a domain for every host in the domain.
   package let pattern: String
   /// SHA-256 of SubjectPublicKeyInfo, 32 bytes each.
   package let keys: [[UInt8]]
@@ -35,7 +35,8 @@ package struct PinnedHost: Sendable, Equatable {
       if member.name.utf8.count > Limits.hostBytes.value || !isPattern(member.name) {
         violations.add(
           place,
-          "must be a host, *. and a domain, or an address without brackets; international names as xn--")
+          "must be a host, *. and a domain, or an address without brackets; write international names as xn--"
+        )
       }
       let elements = member.value.elements ?? []
       guard elements.count <= Limits.pinnedKeys.value else {
@@ -43,7 +44,7 @@ package struct PinnedHost: Sendable, Equatable {
         return PinnedHost(pattern: member.name, keys: [])
       }
       let keys = elements.map { $0.string.flatMap(key(of:)) }
-      if keys.isEmpty { violations.add(place, "must be an array of pins, one at least") }
+      if keys.isEmpty { violations.add(place, "must be an array of at least one pin") }
       for (index, key) in keys.enumerated() where key == nil {
         violations.add("\(place)/\(index)", "must be sha256/ and the base64 of 32 bytes (RFC 7469)")
       }
@@ -51,12 +52,12 @@ package struct PinnedHost: Sendable, Equatable {
     }
   }
 
-  /// Any other would never cover a host, and pin nothing.
+  /// Returns whether the pattern can match a host. Any other pattern would pin nothing.
   private static func isPattern(_ text: String) -> Bool {
     guard IPAddress(text) == nil else { return true }
     let labels = (text.hasPrefix("*.") ? text.dropFirst(2) : Substring(text))
       .split(separator: ".", omittingEmptySubsequences: false)
-    // What ends in a number is an address to libcurl, and was none.
+    // libcurl treats a name that ends in a number as an address, and this text is not a valid address.
     guard let last = labels.last, !last.utf8.allSatisfy({ (48...57).contains($0) }) else { return false }
     return labels.allSatisfy { (1...63).contains($0.utf8.count) && $0.utf8.allSatisfy(isNamed) }
   }
@@ -70,10 +71,10 @@ package struct PinnedHost: Sendable, Equatable {
     }
   }
 
-  /// The digest that `sha256/` and base64 name; nil where they name none.
+  /// Returns the digest of a pin, `sha256/` and base64; `nil` if the text is not a pin.
   package static func key(of text: String) -> [UInt8]? {
     guard text.hasPrefix("sha256/") else { return nil }
-    // libcurl writes another slash before the 44 letters, of which the first may be one, too.
+    // libcurl writes a second slash before the 44 letters. The first letter may also be a slash.
     let digits = text.utf8.dropFirst(7)
     let key = digits.count == 45 && digits.first == UInt8(ascii: "/") ? digits.dropFirst() : digits
     return Base64.decode(Substring(key)).flatMap { $0.count == 32 ? $0 : nil }

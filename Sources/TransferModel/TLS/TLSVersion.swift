@@ -1,4 +1,4 @@
-/// TLS versions an origin may be spoken to with (tls_protocol_version_t).
+/// The TLS versions for connections to origins (tls_protocol_version_t).
 package enum TLSVersion: String, Sendable, CaseIterable {
   case v10 = "TLSv1.0"
   case v11 = "TLSv1.1"

@@ -1,27 +1,27 @@
-/// How long what is finished is kept, and how many bytes of it.
+/// The retention times and the size limit of finished data.
 package struct Retention: Sendable, Equatable {
   /// Seconds for which a task is kept after its end.
   package var tasks = 2_592_000.0
   /// Seconds for which the journal keeps an event.
   package var events = 604_800.0
-  /// Seconds for which a message is kept after it was taken or given up.
+  /// Seconds for which a message is kept after it was delivered or given up.
   package var deliveries = 604_800.0
-  /// Bytes that what finished tasks left may take on the disk, together; nil: any number.
+  /// The limit in bytes for the bodies and partial bodies of all finished tasks on disk; `nil` for no limit.
   package var maximumBodyBytes: Int64?
 
   package init() {}
 }
 
-/// What a task that has ended, and that nothing holds, takes up.
+/// An ended task that may be pruned, with the space that it takes.
 package struct FinishedTask: Sendable, Equatable {
   package let id: TaskID
   package let sessionID: SessionID
   package let endedAt: Timestamp
-  /// Until when its body, or what it can go on from, is kept; nil where it left neither.
+  /// The time at which its body or partial body expires; `nil` if it has neither.
   package let keptUntil: Timestamp?
-  /// Bytes of that.
+  /// The bytes of its body or partial body.
   package let keptBytes: Int64
-  /// Its request had a body that came with it, which may be in a file.
+  /// Whether a body came with the task's request. The body may be in a file.
   package let hadBody: Bool
 
   package init(
@@ -37,26 +37,26 @@ package struct FinishedTask: Sendable, Equatable {
   }
 }
 
-/// Which finished tasks are asked for, and in which order.
+/// The selection of finished tasks, with its order.
 package enum FinishedTaskQuery: Sendable {
-  /// The first that ended.
+  /// All that ended by a time, in the order of their ends.
   case ended(by: Timestamp)
-  /// Those whose body expired first.
+  /// All whose bodies expired by a time, in the order of expiry.
   case expired(by: Timestamp)
-  /// The first that ended, of those whose bodies take room on the disk.
+  /// All whose bodies take disk space, in the order of their ends.
   case keeping
 }
 
-/// What goes of finished tasks: first what is too old, then, as long as the rest is too much, the oldest of it. Pure.
+/// The finished tasks to prune: expired ones, then the oldest ones while the total is above the limit. A plain value.
 package struct RetentionPlan: Sendable, Equatable {
-  /// Go with all that is known of them.
+  /// The tasks to delete.
   package private(set) var tasks: [FinishedTask] = []
-  /// Stay, without what they left.
+  /// The tasks that stay without their bodies.
   package private(set) var bodies: [FinishedTask] = []
-  /// Bytes that are kept when that is done.
+  /// The bytes kept after the plan is executed.
   package private(set) var keptBytes: Int64
 
-  /// - Parameter keptBytes: what all finished tasks keep, those included that are not in `finished`.
+  /// - Parameter keptBytes: the bytes that all finished tasks keep, including tasks that are not in `finished`.
   package init(for finished: [FinishedTask], keptBytes: Int64, by retention: Retention, at time: Timestamp) {
     self.keptBytes = keptBytes
     let oldestEnd = time.adding(seconds: -retention.tasks)

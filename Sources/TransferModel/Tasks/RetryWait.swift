@@ -1,8 +1,8 @@
 /// The wait of a background task between a failed attempt and the next one.
 package struct RetryWait: Sendable, Equatable {
-  /// How the last attempt failed.
+  /// The error of the last attempt.
   package let lastError: TransferError
-  /// The next attempt begins no earlier.
+  /// The earliest start of the next attempt.
   package let nextAttemptAt: Timestamp
 
   package init(lastError: TransferError, nextAttemptAt: Timestamp) {

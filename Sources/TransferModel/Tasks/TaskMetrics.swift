@@ -1,7 +1,7 @@
 package import Addresses
 package import JSON
 
-/// URLSessionTaskTransactionMetrics: one request and its answer, redirects included.
+/// URLSessionTaskTransactionMetrics: one request and its response, redirects included.
 package struct TransactionMetrics: Sendable, Equatable {
   package var url = ""
   package var method = ""
@@ -17,9 +17,9 @@ package struct TransactionMetrics: Sendable, Equatable {
   package var requestEnd: Timestamp?
   package var responseStart: Timestamp?
   package var responseEnd: Timestamp?
-  /// ALPN's name: `http/1.1`, `h2`.
+  /// The ALPN name: `http/1.1`, `h2`.
   package var networkProtocolName: String?
-  /// Whether what is stored answered, and not the network (resourceFetchType).
+  /// Whether the response came from the cache (resourceFetchType).
   package var isFromCache = false
   package var isReusedConnection = false
   package var isProxyConnection = false
@@ -27,15 +27,15 @@ package struct TransactionMetrics: Sendable, Equatable {
   package var localPort: Int?
   package var remoteAddress: String?
   package var remotePort: Int?
-  /// As the operator classed the interface by which the request went (isCellular, isExpensive, isConstrained).
+  /// The operator's classes of the interface that the request used (isCellular, isExpensive, isConstrained).
   package var networkClasses: InterfaceClasses?
   /// `TLSv1.3`.
   package var negotiatedTLSProtocolVersion: String?
-  /// Its name at IANA: `TLS_AES_256_GCM_SHA384`.
+  /// The IANA name: `TLS_AES_256_GCM_SHA384`.
   package var negotiatedTLSCipherSuite: String?
   package var countOfRequestHeaderBytesSent: Int64 = 0
   package var countOfRequestBodyBytesSent: Int64 = 0
-  /// Of the body itself, without the lines of a chunked one.
+  /// The bytes of the body itself, without chunk headers.
   package var countOfRequestBodyBytesBeforeEncoding: Int64?
   package var countOfResponseHeaderBytesReceived: Int64 = 0
   package var countOfResponseBodyBytesReceived: Int64 = 0
@@ -50,7 +50,7 @@ package struct TaskMetrics: Sendable, Equatable {
   package var start: Timestamp
   package var end: Timestamp
   package var transactions: [TransactionMetrics]
-  /// Requests that are sent again for another reason, such as a challenge, are no redirects.
+  /// The number of redirects. Requests that are repeated for another reason, such as a challenge, do not count.
   package var redirectCount: Int {
     transactions.dropLast().count { $0.status.map { (300..<400).contains($0) && $0 != 304 } ?? false }
   }

@@ -1,10 +1,10 @@
 package import JSON
 internal import Limits
 
-/// The optional properties of a task, which few tasks set (URLSessionTask). A new member of a task belongs here: this file declares, reads,
-/// shows and measures it, and `Records/Tables/TaskTables` stores it.
+/// The optional properties of a task, which few tasks set (URLSessionTask). Add new members of a task here: this file declares, reads,
+/// shows and measures them, and `Records/Tables/TaskTables` stores them.
 package struct TaskPreferences: Sendable, Equatable {
-  /// The client's guess of the bytes to send and to receive; -1 if unknown.
+  /// The client's estimate of the bytes to send and to receive; -1 if unknown.
   package var countOfBytesClientExpectsToSend: Int64 = -1
   package var countOfBytesClientExpectsToReceive: Int64 = -1
   /// If true, data is delivered as it arrives; if false, once at the end. Always false for downloads.
@@ -28,7 +28,8 @@ extension TaskPreferences {
       prefersIncrementalDelivery = isPreferred
     }
     if kind == .download, prefersIncrementalDelivery {
-      reader.reject("prefersIncrementalDelivery", "must be false: a download is delivered when it is whole")
+      reader.reject(
+        "prefersIncrementalDelivery", "must be false for a download, which is delivered when it is complete")
     }
     if var fields = reader.object("delegate") { delegate = TaskDelegate(validating: &fields) }
   }
@@ -43,7 +44,7 @@ extension TaskPreferences {
 }
 
 extension ObjectReader {
-  /// A client's guess of a number of bytes; -1 if unknown.
+  /// Reads a client's estimate of a number of bytes; -1 if unknown.
   package mutating func guess(_ name: String) -> Int64? {
     integer(name, in: -1...Int(Limits.streamBytes.value)).map { Int64($0) }
   }

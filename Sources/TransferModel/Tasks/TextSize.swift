@@ -7,18 +7,18 @@ extension HTTPHeaders {
 }
 
 extension TransferRequest {
-  /// Without the body.
+  /// The bytes of the texts, without the body.
   package var textSize: Int {
     let names = secretHeaderFields?.reduce(0) { $0 + $1.utf8.count } ?? 0
     return url.utf8.count + method.utf8.count + headers.textSize + (mainDocumentURL?.utf8.count ?? 0) + names
   }
 
-  /// Bytes of a body that is in memory.
+  /// The bytes of a body that is in memory.
   package var bodySizeInMemory: Int { body?.data?.count ?? 0 }
 }
 
 extension TaskSpecification {
-  /// Without the body.
+  /// The bytes of the texts, without the body.
   package var textSize: Int {
     request.textSize + Self.textSize(description, completion, preferences, resumePoint)
   }
@@ -32,7 +32,7 @@ extension TaskSpecification {
 }
 
 extension TransferTask {
-  /// Texts and bodies of its requests, and the texts that it was created with.
+  /// The bytes of its requests with their bodies, and of the texts that it was created with.
   package var textSize: Int {
     var size = originalRequest.textSize + originalRequest.bodySizeInMemory
     if !isAtOriginalRequest { size += currentRequest.textSize + currentRequest.bodySizeInMemory }

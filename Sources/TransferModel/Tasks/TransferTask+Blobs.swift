@@ -1,8 +1,8 @@
 extension TransferTask {
-  /// Where its body is, where it has one.
+  /// The blob of the body, if the body is in a file.
   package var bodyKey: BlobKey { BlobKey(id, .body, body?.blob) }
 
-  /// Where the bytes are that it left to go on from; nil where there are none, or another task has them.
+  /// The blob of the partial body; `nil` if there is none, or if the blob belongs to another task.
   package var partialKey: BlobKey? {
     guard let point = partial?.download, point.source == id else { return nil }
     return point.key
@@ -10,7 +10,7 @@ extension TransferTask {
 }
 
 extension TransferTask {
-  /// The files of the task's request bodies: the original request's, and that of the request with which a delegate replaced it.
+  /// The files of the task's request bodies: the original request's, and that of a delegate's replacement request.
   package var requestBodyKeys: [BlobKey] {
     let first = originalRequest.body?.spooled?.blobKey(of: id)
     return (first.map { [$0] } ?? []) + (replacementBodyKey.map { [$0] } ?? [])

@@ -1,17 +1,17 @@
 package import JSON
 
 extension TransferTask: JSONEncodable {
-  /// The task as clients see it.
+  /// Writes the task as clients see it.
   package func encode(into writer: inout JSONWriter) {
     writer.object { encodeMembers(into: &$0) }
   }
 
-  /// The task with its body's bytes in it: `text` where they are UTF-8, else `base64`.
+  /// Writes the task with the bytes of its body: as `text` if they are UTF-8, else as `base64`.
   package func encode(into writer: inout JSONWriter, inlineBody: [UInt8]) {
     writer.object { encodeMembers(into: &$0, inlineBody: inlineBody) }
   }
 
-  /// The members of the task's object, for one who adds others.
+  /// Writes the members of the task's object. The caller may add others.
   package func encodeMembers(into writer: inout JSONWriter, inlineBody: [UInt8]? = nil) {
     writer.field("id", id)
     writer.field("sessionId", sessionID)
@@ -66,13 +66,13 @@ extension RetryWait {
 }
 
 extension TransferTask {
-  /// How much of it is done, with the client's guesses where totals are unknown; nil where there is nothing to go by.
+  /// The completed fraction, with the client's estimates for unknown totals; `nil` if a total is unknown and has no estimate.
   package var fractionCompleted: Double? {
     if let known = progress.fractionCompleted() { return known }
     let guess = (
       preferences.countOfBytesClientExpectsToSend, preferences.countOfBytesClientExpectsToReceive
     )
-    // A guess was given so that there is a fraction: at the end it is not asked any more.
+    // An estimate serves running tasks only. A successful task is complete, even if the estimate was wrong.
     if state == .completed, guess.0 >= 0 || guess.1 >= 0 { return error == nil ? 1 : nil }
     return progress.fractionCompleted(expecting: guess.0, guess.1)
   }
@@ -91,10 +91,10 @@ extension TaskProgress: JSONEncodable {
     writer.field("fractionCompleted", fractionCompleted)
   }
 
-  /// Of the bytes to send and to receive; nil while a total is unknown.
+  /// Returns the completed fraction of the bytes to send and to receive; `nil` while a total is unknown.
   /// - Parameters:
-  ///   - toSend: the client's guess, which stands in for a total that is unknown until it is seen to be wrong; -1: none.
-  ///   - toReceive: the same of the bytes to receive.
+  ///   - toSend: the client's estimate for an unknown total, used until the count exceeds it; -1 if there is none.
+  ///   - toReceive: the same for the bytes to receive.
   package func fractionCompleted(expecting toSend: Int64 = -1, _ toReceive: Int64 = -1) -> Double? {
     let sending = countOfBytesExpectedToSend >= 0 ? countOfBytesExpectedToSend : toSend
     let receiving = countOfBytesExpectedToReceive >= 0 ? countOfBytesExpectedToReceive : toReceive
@@ -102,7 +102,7 @@ extension TaskProgress: JSONEncodable {
     guard sending >= 0, receiving >= 0, !isGuess.0 || countOfBytesSent <= sending,
       !isGuess.1 || countOfBytesReceived <= receiving
     else { return nil }
-    // An origin may announce any length: the sum must not overflow.
+    // An origin may announce any length, so the sum must not overflow.
     let total = Double(receiving) + Double(sending)
     guard total > 0 else { return 1 }
     return min(1, (Double(countOfBytesReceived) + Double(countOfBytesSent)) / total)

@@ -1,9 +1,9 @@
-/// What a task does with the bytes (URLSessionDataTask, URLSessionDownloadTask, URLSessionUploadTask).
+/// The kind of a task (URLSessionDataTask, URLSessionDownloadTask, URLSessionUploadTask).
 package enum TaskKind: String, Sendable, CaseIterable {
   case data, download, upload
 }
 
-/// Byte counts as URLSessionTask has them; -1 where the total is not known.
+/// The byte counts of URLSessionTask; -1 for an unknown total.
 package struct TaskProgress: Sendable, Equatable {
   package var countOfBytesSent: Int64 = 0
   package var countOfBytesExpectedToSend: Int64 = 0
@@ -12,13 +12,13 @@ package struct TaskProgress: Sendable, Equatable {
   package init() {}
 }
 
-/// What a finished task left to be fetched.
+/// The body of a finished task, which clients can fetch.
 package struct TaskBody: Sendable, Equatable {
   package var size: Int64
   /// Lower-case hexadecimal.
   package var sha256: String
   package var expiresAt: Timestamp
-  /// Who has written it; nil: it is under the task's name alone, or in its row.
+  /// The writer of the file; `nil` if the file's name is the task's id alone, or if the body is in the row.
   package var blob: BlobStamp?
   package init(size: Int64, sha256: String, expiresAt: Timestamp, blob: BlobStamp? = nil) {
     self.size = size
@@ -28,7 +28,7 @@ package struct TaskBody: Sendable, Equatable {
   }
 }
 
-/// What a client asks for when it creates a task.
+/// The properties with which a client creates a task.
 package struct TaskSpecification: Sendable {
   package var kind: TaskKind
   package var request: TransferRequest
@@ -37,16 +37,16 @@ package struct TaskSpecification: Sendable {
   package var priority = TaskSpecification.defaultPriority
   package var description: String?
   package var completion: Webhook?
-  /// The client that creates it waits for its end: the reply is its completion handler.
+  /// Whether the creating client waits for the end, so that the reply serves as its completion handler.
   package var isAwaited = false
   package var earliestBeginDate: Timestamp?
   package var maximumBytesPerSecond: Int?
   package var preferences = TaskPreferences()
-  /// It yields to others, whatever its session says.
+  /// Whether the task yields to others, regardless of its session.
   package var isDiscretionary = false
-  /// Where a download goes on.
+  /// The point from which a download resumes.
   package var resumePoint: ResumePoint?
-  /// The resume data that came with it is not this service's: it ends as soon as it runs.
+  /// Whether the resume data of the request was not from this service. Such a task fails as soon as it runs.
   package var hasInvalidResumeData = false
 
   package init(kind: TaskKind, request: TransferRequest) {
@@ -55,7 +55,7 @@ package struct TaskSpecification: Sendable {
   }
 }
 
-/// One task of a session (URLSessionTask), as far as it has come.
+/// A task of a session (URLSessionTask), in its current state.
 package struct TransferTask: Sendable, Equatable {
   package let id: TaskID
   package let sessionID: SessionID
@@ -64,46 +64,46 @@ package struct TransferTask: Sendable, Equatable {
   package let kind: TaskKind
   package let createdAt: Timestamp
   @Indirect package private(set) var originalRequest: TransferRequest
-  @IndirectIfAny package private(set) var completion: Webhook?
-  @IndirectIfAny package private(set) var resumePoint: ResumePoint?
-  /// nil: as they are by default, which most have.
-  @IndirectIfAny private var ownPreferences: TaskPreferences?
+  @IndirectOptional package private(set) var completion: Webhook?
+  @IndirectOptional package private(set) var resumePoint: ResumePoint?
+  /// `nil` for the defaults, which most tasks have.
+  @IndirectOptional private var ownPreferences: TaskPreferences?
   package var description: String?
   package var priority: Double
-  /// Not sent before then.
+  /// The earliest time at which the request may be sent.
   package var earliestBeginDate: Timestamp?
-  /// Bytes per second; nil: no limit of its own.
+  /// Bytes per second; `nil` if the task has no limit of its own.
   package var maximumBytesPerSecond: Int?
 
   package var lifecycle: TaskLifecycle
-  /// The last phase that clients were told. It counts only while the task runs.
+  /// The last phase that clients were notified of. It is meaningful only while the task runs.
   package var activity = TaskPhase.queued
   @Indirect package var currentRequest: TransferRequest
-  @IndirectIfAny package var response: TransferResponse?
+  @IndirectOptional package var response: TransferResponse?
   package var progress = TaskProgress()
-  @IndirectIfAny package var error: TransferError?
-  @IndirectIfAny package var body: TaskBody?
-  /// What a failed or cancelled download left to go on from.
-  @IndirectIfAny package var partial: ResumePoint?
-  /// Until when that is kept.
+  @IndirectOptional package var error: TransferError?
+  @IndirectOptional package var body: TaskBody?
+  /// The partial body of a failed or cancelled download.
+  @IndirectOptional package var partial: ResumePoint?
+  /// The expiry of the partial body.
   package var partialExpiresAt: Timestamp?
-  /// The download that a data task became.
+  /// The download that this data task became.
   package var downloadTask: TaskID?
-  @IndirectIfAny package var metrics: TaskMetrics?
-  // Beside each other: by itself a flag would take a word.
+  @IndirectOptional package var metrics: TaskMetrics?
+  // These flags are adjacent, because a separate flag would take a word.
   package let hasInvalidResumeData: Bool
   package let isAwaited: Bool
-  /// It was created in a background session to which no client listened, and is treated as discretionary (Apple,
+  /// Whether the task was created in a background session without open event streams. Such a task is treated as discretionary (Apple,
   /// URLSessionConfiguration.isDiscretionary).
   package let isDiscretionary: Bool
-  /// Its delegate was told so.
+  /// Whether the delegate was notified that the task waits for connectivity.
   package var hasWaitedForConnectivity = false
-  /// Its delegate was told at which offset the download goes on.
-  package var hasToldOffset = false
-  package var place = TaskPlace.uncertain
-  /// nil: no attempt has failed, as of most tasks.
-  @IndirectIfAny private var retries: Retries?
-  package var beginning = TaskBeginning.notYet
+  /// Whether the delegate was notified of the offset at which the download resumes.
+  package var didReportResumeOffset = false
+  package var executionState = TaskExecutionState.unconfirmed
+  /// `nil` if no attempt has failed, as for most tasks.
+  @IndirectOptional private var retries: Retries?
+  package var firstAttempt = FirstAttemptState.notStarted
   package var completedAt: Timestamp?
 
   package init(
@@ -116,7 +116,7 @@ package struct TransferTask: Sendable, Equatable {
     self.createdAt = createdAt
     kind = specification.kind
     _originalRequest = Indirect(wrappedValue: specification.request)
-    _currentRequest = _originalRequest  // one value on the heap, until the request is another
+    _currentRequest = _originalRequest  // one shared value, until the request changes
     completion = specification.completion
     isAwaited = specification.isAwaited
     description = specification.description
@@ -148,21 +148,21 @@ package struct TransferTask: Sendable, Equatable {
   }
 
   package var state: TaskState { lifecycle.state }
-  package var startedAt: Timestamp? { beginning.startedAt }
+  package var startedAt: Timestamp? { firstAttempt.startedAt }
 
-  /// The activity of a running task; otherwise nil.
+  /// The activity of a running task; otherwise `nil`.
   package var phase: TaskPhase? { state == .running ? activity : nil }
 
   /// The phase of a running task that waits for nothing.
   package var usualPhase: TaskPhase { startedAt == nil ? .queued : .transferring }
 
-  /// Attempts that failed and were followed by another.
+  /// The number of failed attempts that were followed by another.
   package var retryCount: Int {
     get { retries?.count ?? 0 }
     set { retries = Retries(count: newValue, wait: retryWait) }
   }
 
-  /// Why and until when the next attempt waits; nil from its begin on.
+  /// The reason and the end of the wait for the next attempt; `nil` once the attempt has begun.
   package var retryWait: RetryWait? {
     get { retries?.wait }
     set { retries = Retries(count: retryCount, wait: newValue) }
@@ -181,8 +181,8 @@ package struct TransferTask: Sendable, Equatable {
   /// The wait that clients see: only while the task is in phase `waitingToRetry`.
   package var shownRetryWait: RetryWait? { phase == .waitingToRetry ? retryWait : nil }
 
-  /// As lists show it.
-  package var listed: TransferTask {
+  /// The task as lists show it.
+  package var listItem: TransferTask {
     guard completion != nil || ownPreferences?.delegate?.webhook != nil else { return self }
     var task = self
     task.completion = completion?.listed
@@ -190,7 +190,7 @@ package struct TransferTask: Sendable, Equatable {
     return task
   }
 
-  /// URLSession's convenience tasks: a completion handler takes the calls about the response and the end over from the delegate.
+  /// Whether the task has a completion handler, which receives the calls about the response and the end instead of the delegate.
   package var hasCompletionHandler: Bool { isAwaited || completion != nil }
 
   package var preferences: TaskPreferences {
@@ -202,16 +202,16 @@ package struct TransferTask: Sendable, Equatable {
     }
   }
 
-  /// The request that it was created with is the one that it is at.
+  /// Whether the current request is still the original one.
   package var isAtOriginalRequest: Bool { _currentRequest == _originalRequest }
 
-  /// The bytes that its requests were to send go; that there were some is still known.
-  package mutating func forgetRequestBody() {
+  /// Deletes the bytes of request bodies. The requests still show that they had bodies.
+  package mutating func dropRequestBody() {
     originalRequest.body?.forget()
     currentRequest.body?.forget()
   }
 
-  /// The task stays, without what it left.
+  /// Deletes the body and the partial body, but keeps the task.
   package mutating func forgetBody() {
     body = nil
     partial = nil
@@ -219,13 +219,13 @@ package struct TransferTask: Sendable, Equatable {
     error?.resumeDataAvailable = false
   }
 
-  /// Until when a finished task's body, or what it can go on from, is kept; nil where there is neither.
+  /// The expiry of a finished task's body or partial body; `nil` if it has neither.
   package var keptUntil: Timestamp? {
     guard state == .completed else { return nil }
     return body?.expiresAt ?? (partial == nil ? nil : partialExpiresAt)
   }
 
-  /// Bytes of that.
+  /// The bytes of the body or partial body.
   package var keptBytes: Int64 {
     if let body { return body.size }
     guard let point = partial?.download, point.source == id else { return 0 }

@@ -8,7 +8,7 @@ package enum Base64 {
     encode(Array(bytes), alphabet, isPadded: true)
   }
 
-  /// Nil where the text is not padded base64.
+  /// Returns `nil` if the text is not padded base64.
   package static func decode(_ text: some StringProtocol) -> [UInt8]? {
     let text = Array(text.utf8)
     guard text.count.isMultiple(of: 4) else { return nil }
@@ -22,14 +22,14 @@ package enum Base64 {
     encode(Array(bytes), alphabetForURL, isPadded: false)
   }
 
-  /// Nil where the text is not base64url without padding.
+  /// Returns `nil` if the text is not base64url without padding.
   package static func decodeForURL(_ text: String) -> [UInt8]? {
     let text = Array(text.utf8)
     guard text.count % 4 != 1 else { return nil }
     return decode(text[...], alphabetForURL)
   }
 
-  // The store encodes what the worker is to know by the thousand: so these know the types that they work on.
+  // These functions are not generic, because the ledger encodes thousands of commands for the worker.
 
   private static func encode(_ bytes: [UInt8], _ alphabet: [UInt8], isPadded: Bool) -> String {
     var text: [UInt8] = []

@@ -1,11 +1,11 @@
 internal import JSON
 
-/// Bytes as lower-case hexadecimal, and digits of either case.
+/// Lower-case hexadecimal text, read with digits of either case.
 package enum Hexadecimal {
-  /// The value of a digit; nil for other bytes.
+  /// Returns the value of a digit; `nil` for other bytes.
   package static func value(of digit: UInt8) -> UInt8? { hexValue(of: digit) }
 
-  /// Not generic: each byte of a sequence that another module passes would be an allocation.
+  /// Returns the bytes as hexadecimal. A generic version would allocate for each byte of a sequence from another module.
   package static func text(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity(2 * bytes.count)
@@ -16,7 +16,7 @@ package enum Hexadecimal {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The bytes of a text; nil if it has an odd number of digits, or something else than digits.
+  /// Returns the bytes of a text; `nil` if it has an odd number of digits, or another character.
   package static func bytes(_ text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     var first: UInt8?

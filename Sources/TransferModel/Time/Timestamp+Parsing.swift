@@ -1,6 +1,6 @@
 extension Timestamp {
-  /// An RFC 3339 date-time, `2026-01-31T12:00:00.5+01:00`; nil where the text is none, or its instant has no year of four digits
-  /// in UTC. Fractions beyond microseconds are dropped.
+  /// Reads an RFC 3339 date-time, such as `2026-01-31T12:00:00.5+01:00`. Returns `nil` if the text is invalid, or if its year in UTC does
+  /// not have four digits. Fractions beyond microseconds are dropped.
   package init?(_ text: String) {
     var rest = Array(text.utf8)[...]
     guard let year = Self.digits(4, &rest), Self.skip("-", &rest), let month = Self.digits(2, &rest),
@@ -25,7 +25,7 @@ extension Timestamp {
     self.init(microseconds: microseconds)
   }
 
-  /// A moment in UTC; nil where the calendar or the clock has none such. A second 60 is a leap second (RFC 3339 §5.6).
+  /// Creates a time in UTC. Returns `nil` if the date or the time of day does not exist. Second 60 is a leap second (RFC 3339 §5.6).
   package init?(year: Int64, month: Int64, day: Int64, hour: Int64, minute: Int64, second: Int64) {
     guard (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year), hour < 24, minute < 60,
       second <= 60
@@ -46,7 +46,7 @@ extension Timestamp {
     return true
   }
 
-  /// Seconds east of UTC: `Z` or `+01:00`.
+  /// Returns seconds east of UTC, from `Z` or `+01:00`.
   private static func offset(_ rest: inout ArraySlice<UInt8>) -> Int64? {
     let zone = Array(rest)
     rest = []

@@ -7,9 +7,9 @@ package struct Timestamp: Hashable, Sendable, Comparable {
   package init(microseconds: Int64) { self.microseconds = microseconds }
   package init(seconds: Int64) { microseconds = seconds * 1_000_000 }
 
-  /// The last second that RFC 3339 can write.
+  /// The last second that RFC 3339 can express.
   private static let latest = Timestamp(seconds: 253_402_300_799)
-  /// The instants that it can write: its years have four digits.
+  /// The instants that RFC 3339 can express: the year has four digits.
   static let writable = -62_167_219_200_000_000...latest.microseconds + 999_999
 
   package var milliseconds: Int64 { microseconds / 1000 }
@@ -17,14 +17,14 @@ package struct Timestamp: Hashable, Sendable, Comparable {
 
   package static func < (left: Self, right: Self) -> Bool { left.microseconds < right.microseconds }
 
-  /// The instant `seconds` later; far futures are clamped, not wrapped.
+  /// Returns the instant `seconds` later. The result is limited to the instants from 1970 to year 9999.
   package func adding(seconds: Double) -> Timestamp {
     let sum = Double(microseconds) + seconds * 1_000_000
     guard sum < Double(Self.latest.microseconds) else { return Self.latest }
     return Timestamp(microseconds: sum > 0 ? microseconds + Int64(seconds * 1_000_000) : 0)
   }
 
-  /// Seconds from `earlier` to this instant.
+  /// Returns the seconds from `earlier` to this instant.
   package func since(_ earlier: Timestamp) -> Double {
     Double(microseconds - earlier.microseconds) / 1_000_000
   }
@@ -49,7 +49,7 @@ extension Timestamp: CustomStringConvertible, JSONEncodable {
       total / 86_400_000 + Self.writable.lowerBound / 86_400_000_000, total % 86_400_000
     )
     let (year, month, day) = Self.civil(fromDays: days)
-    // Each event has several.
+    // This code is fast because each event contains several times.
     text.append(addingCapacity: Self.length) { text in
       func put(_ value: Int64, then separator: Unicode.Scalar?) {
         let value = UInt32(truncatingIfNeeded: value)
@@ -70,13 +70,13 @@ extension Timestamp: CustomStringConvertible, JSONEncodable {
     }
   }
 
-  /// Of the text, in bytes.
+  /// The length of the text in bytes.
   private static let length = 24
 
   package func encode(into writer: inout JSONWriter) { writer.text { append(to: &$0) } }
 
-  /// Days since the epoch to a date of the proleptic Gregorian calendar (H. Hinnant, "chrono-compatible
-  /// low-level date algorithms").
+  /// Converts days since the epoch to a date of the proleptic Gregorian calendar (H. Hinnant, "chrono-compatible low-level date
+  /// algorithms").
   static func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = days + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

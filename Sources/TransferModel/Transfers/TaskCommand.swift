@@ -9,9 +9,9 @@ package enum TaskCommand: Sendable {
   case cancel(keepsPartial: Bool)
   /// URLSessionTask.priority, 0 to 1.
   case setPriority(Double)
-  /// - Parameter bytesPerSecond: nil: no limit of its own.
+  /// - Parameter bytesPerSecond: `nil` if the task has no limit of its own.
   case setLimit(bytesPerSecond: Int?)
-  /// URLSessionTask.earliestBeginDate; nil: at once. Only background tasks, which the worker runs, can wait for it.
+  /// URLSessionTask.earliestBeginDate; `nil` starts the task at once. Only background tasks, which the worker runs, can wait for it.
   case setBeginDate(Timestamp?)
   /// Answers a decision. Ignored unless the transfer is waiting for this decision.
   /// - Parameter question: the decision's number within the task.

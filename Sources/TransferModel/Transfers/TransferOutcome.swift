@@ -1,8 +1,8 @@
-/// How a transfer ended.
+/// The outcome of a transfer.
 package struct TransferOutcome: Sendable {
   package enum Body: Sendable {
     case memory([UInt8])
-    /// Durable, under the task's name and the outcome's stamp.
+    /// A file on disk, named by the task's id and the outcome's stamp.
     case file
 
     package var isFile: Bool { if case .file = self { true } else { false } }
@@ -12,9 +12,9 @@ package struct TransferOutcome: Sendable {
   package var response: TransferResponse?
   package var progress: TaskProgress
   package var body: Body?
-  /// Who has written it where it is a file; nil: it is under the task's name alone.
+  /// The writer of the file; `nil` if the file's name is the task's id alone.
   package var blob: BlobStamp?
-  /// What was kept for resume data.
+  /// The partial body, which is kept for resume data.
   package var partial: ResumePoint?
   package var size: Int64 = 0
   /// Lower-case hexadecimal.

@@ -1,5 +1,5 @@
 extension Webhook {
-  /// As lists show it: without user info, query and fragment, in which many receivers have a secret.
+  /// The webhook as lists show it: without user info, query and fragment, which often contain secrets.
   package var listed: Webhook {
     var rest = url.prefix { $0 != "?" && $0 != "#" }
     if let start = rest.firstRange(of: "://")?.upperBound {

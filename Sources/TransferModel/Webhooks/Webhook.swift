@@ -1,7 +1,7 @@
-/// A webhook of a task or a session: where events are posted, and the key that signs them.
+/// A webhook of a task or a session: the URL that receives events, and the key that signs them.
 package struct Webhook: Sendable, Equatable {
   package var url: String
-  /// `whsec_` and base64, as Standard Webhooks has it; nil: the service's own secret. Never leaves in a reply.
+  /// A Standard Webhooks secret, `whsec_` and base64; `nil` for the service's own secret. Replies never contain it.
   package var secret: String?
   package init(url: String, secret: String?) {
     self.url = url

@@ -6,79 +6,83 @@ internal import Synchronization
 internal import TransferCore
 package import TransferModel
 
-/// The bytes of a task's body, and how to get them.
+/// A task's body as small bytes or as a stream.
 package enum BodyContent: Sendable {
   case small([UInt8], TransferTask)
-  /// A finished body on the disk; the stream reads one range of it.
+  /// A finished body on disk. The stream reads one range of it.
   case file(TransferTask, stream: @Sendable (Range<Int64>) -> BodyStream)
-  /// Of a data task that is still running.
+  /// The body of a running data task.
   case live(TransferResponse?, BodyStream)
 }
 
-/// What can be done with the bodies of tasks.
+/// Use cases of task bodies.
 struct Bodies: Sendable {
-  let room: MachineRoom
+  let runtime: SessionRuntime
   let tasks: Tasks
-  /// Bytes of a body that may come inline.
+  /// The largest body, in bytes, that is stored in its task's row.
   let smallBodyLimit: Int
 
-  private var store: any Ledger { room.recorder.store }
+  private var store: any Ledger { runtime.recorder.store }
   private var now: Timestamp { tasks.identifiers.now() }
 
-  /// The body of a task. A data task's can be read while it arrives, unless it is delivered whole: waits for the head of the answer.
+  /// Returns a task's body. The body of a data task can be read while it arrives, after the head of its response, unless it is
+  /// delivered whole.
   func body(of task: TransferTask) async throws(ServiceError) -> BodyContent {
     if task.state == .completed { return try await storedBody(of: task) }
-    let known = room.task(task.id)
-    if known != nil || room.look(at: task.sessionID, { $0.tasks.isEvicted(task.id) }) == true {
+    let known = runtime.task(task.id)
+    if known != nil || runtime.read(at: task.sessionID, { $0.tasks.isEvicted(task.id) }) == true {
       let current = known?.task ?? task
       guard current.kind != .download, current.preferences.prefersIncrementalDelivery,
         current.state == .running
       else {
         guard known?.isEnding == true else { throw .bodyNotReady(current.state) }
-        await tasks.waitForEnd(of: task.id, seconds: Tasks.patience)
+        await tasks.waitForEnd(of: task.id, seconds: Tasks.waitLimit)
         return try await storedBody(of: tasks.task(task.id))
       }
       if let live = await liveBody(of: current) {
-        return .live(live.response, BodyStream(live, pool: room.pool))
+        return .live(live.response, BodyStream(live, pool: runtime.pool))
       }
     }
     return try await storedBody(of: tasks.task(task.id))
   }
 
-  /// The body under way, once its head is here; nil where the task ends first.
+  /// Waits for the response's head and returns the arriving body. Returns `nil` if the task ends first.
   private func liveBody(of task: TransferTask) async -> LiveBody? {
     while true {
       if let live = shownBody(of: task) { return live }
       let waiter = Waiter()
-      // Under the session's lock: a task that is there then has not told those who wait for its head.
-      let mayCome = room.look(at: task.sessionID) { machine in
+      // Under the session's lock: a task that is present has not yet called the actions for its response's head.
+      let mayCome = runtime.read(at: task.sessionID) { machine in
         guard machine.tasks.contains(task.id), machine.task(task.id)?.isEnding != true else { return false }
-        room.waiters.waitForHead(of: task.id) { waiter.resume() }
+        runtime.waiters.waitForHead(of: task.id) { waiter.resume() }
         return true
       }
       guard mayCome == true else {
-        await tasks.waitForEnd(of: task.id, seconds: Tasks.patience)
+        await tasks.waitForEnd(of: task.id, seconds: Tasks.waitLimit)
         return nil
       }
-      // Between the first look and the note the head may have come, and nobody will call.
+      // The head may have arrived between the first check and `waitForHead`; then no call would follow.
       if let live = shownBody(of: task) { return live }
       await waiter.wait()
     }
   }
 
   private func shownBody(of task: TransferTask) -> LiveBody? {
-    guard let live = room.engine.liveBody(of: task.id, in: task.sessionID), live.response != nil else {
+    guard let live = runtime.engine.liveBody(of: task.id, in: task.sessionID), live.response != nil else {
       return nil
     }
     return live
   }
 
-  /// Until it expires, and for whoever is yet to be told of it. An ephemeral session's ends with that, a moment before it is wiped.
+  /// Whether a body still exists: until it expires, and while a delivery of its task is pending. The bodies of an ephemeral
+  /// session end with the session.
   func isKept(_ body: TaskBody, of task: TransferTask) async throws(ServiceError) -> Bool {
-    let session = room.session(task.sessionID)
+    let session = runtime.session(task.sessionID)
     if session?.type == .ephemeral, session?.state == .invalid { return false }
     if body.expiresAt > now { return true }
-    do throws(StoreError) { return try await store.hasPendingDelivery(task.id) } catch { throw .store(error) }
+    do throws(LedgerError) { return try await store.hasPendingDelivery(task.id) } catch {
+      throw .store(error)
+    }
   }
 
   private func storedBody(of task: TransferTask) async throws(ServiceError) -> BodyContent {
@@ -88,25 +92,25 @@ struct Bodies: Sendable {
       throw .bodyNotFound(absence(of: task))
     }
     let hasFile: Bool
-    do throws(StoreError) {
+    do throws(LedgerError) {
       if let bytes = try await store.smallBody(of: id) { return .small(bytes, task) }
       hasFile = try await store.hasBodyFile(id)
     } catch {
       throw .store(error)
     }
     guard hasFile, let reader = try await reader(of: task) else { throw .bodyNotFound(absence(of: task)) }
-    return .file(task) { [room] in BodyStream(reader, range: $0, pool: room.pool) }
+    return .file(task) { [runtime] in BodyStream(reader, range: $0, pool: runtime.pool) }
   }
 
-  /// Why a finished task has no body.
+  /// Returns why a finished task has no body.
   func absence(of task: TransferTask) -> BodyAbsence {
-    let session = room.session(task.sessionID)
+    let session = runtime.session(task.sessionID)
     return BodyAbsence(
       of: task, retention: session?.configuration.bodyRetention ?? SessionConfiguration().bodyRetention,
       hasSessionEnded: session?.type == .ephemeral && session?.state == .invalid, now: now)
   }
 
-  /// A reader of a finished task's body; nil if the body does not exist.
+  /// - Returns: a reader of a finished task's body, or `nil` if the body does not exist.
   func reader(of task: TransferTask) async throws(ServiceError) -> (any BlobReader)? {
     let blobs = blobs(of: task.sessionID)
     do throws(BlobError) { return try await blobAnswerIfAny { blobs.open(task.bodyKey, $0) } } catch {
@@ -114,7 +118,7 @@ struct Bodies: Sendable {
     }
   }
 
-  /// The bytes of a finished task's small body; nil if it has none, or it was deleted.
+  /// - Returns: the bytes of a finished task's small body, or `nil` if the task has none, or the body was deleted.
   func small(of task: TransferTask) async throws(ServiceError) -> [UInt8]? {
     guard let size = task.body?.size else { return nil }
     if size > Int64(smallBodyLimit), try await hasBodyFile(task) { return nil }
@@ -124,7 +128,9 @@ struct Bodies: Sendable {
       case .file(let task, _):
         // A body that was put together from parts is a file, also if it is small.
         guard let reader = try await reader(of: task) else { return nil }
-        do throws(BlobError) { return try await reader.bytes(at: 0, count: Int(size), on: room.pool) } catch {
+        do throws(BlobError) {
+          return try await reader.bytes(at: 0, count: Int(size), on: runtime.pool)
+        } catch {
           throw .blob(error)
         }
       case .live: return nil
@@ -138,10 +144,10 @@ struct Bodies: Sendable {
   }
 
   private func hasBodyFile(_ task: TransferTask) async throws(ServiceError) -> Bool {
-    do throws(StoreError) { return try await store.hasBodyFile(task.id) } catch { throw .store(error) }
+    do throws(LedgerError) { return try await store.hasBodyFile(task.id) } catch { throw .store(error) }
   }
 
-  /// Drops the temporary body now. Dropping it twice is no error.
+  /// Deletes the temporary body. You may call it again.
   func delete(of task: TransferTask) async throws(ServiceError) {
     guard task.state == .completed else { throw .bodyNotReady(task.state) }
     let keys = task.keys
@@ -150,32 +156,32 @@ struct Bodies: Sendable {
     task.partial = nil
     task.partialExpiresAt = nil
     task.error?.resumeDataAvailable = false
-    var change = StoreChange()
+    var change = LedgerChange()
     change.updatedTasks = [task]
     change.owner = task.sessionID
-    try await room.recorder.write(change)
+    try await runtime.recorder.write(change)
     let blobs = blobs(of: task.sessionID)
-    await blobs.delete(keys, on: room.pool)
+    await blobs.delete(keys, on: runtime.pool)
   }
 
-  /// Where the bodies of a session's tasks are.
+  /// Returns the store of the bodies of a session's tasks.
   func blobs(of id: SessionID) -> any BlobStore {
-    room.engine.bodies(of: id, room.session(id)?.type ?? .default)
+    runtime.engine.bodies(of: id, runtime.session(id)?.type ?? .default)
   }
 
-  /// The keys of all files that a session's tasks left. Lists all files.
+  /// Returns the keys of all files of a session's tasks. Lists all files.
   func keys(of session: SessionID) async throws(ServiceError) -> [BlobKey] {
     let blobs = blobs(of: session)
     let found: [BlobKey]
     do throws(BlobError) {
-      found = try await blobs.keys(.tasks, on: room.pool) { $0.part == .partial || $0.part == .request }
+      found = try await blobs.keys(.tasks, on: runtime.pool) { $0.part == .partial || $0.part == .request }
     } catch { throw .blob(error) }
-    do throws(StoreError) { return try await keys(of: session, withFiles: found.compactMap(\.task)) } catch {
+    do throws(LedgerError) { return try await keys(of: session, withFiles: found.compactMap(\.task)) } catch {
       throw .store(error)
     }
   }
 
-  private func keys(of session: SessionID, withFiles found: [TaskID]) async throws(StoreError) -> [BlobKey] {
+  private func keys(of session: SessionID, withFiles found: [TaskID]) async throws(LedgerError) -> [BlobKey] {
     let bodies = try await store.bodyFiles(of: session)
     var rest = Set(bodies + found).sorted()[...]
     var keys: [BlobKey] = []
@@ -189,9 +195,9 @@ struct Bodies: Sendable {
 }
 
 extension TransferTask {
-  /// Where what it left may be.
+  /// The keys of the body and the partial body.
   var keys: [BlobKey] { [bodyKey] + (partialKey.map { [$0] } ?? []) }
 
-  /// All that goes with its row.
+  /// The keys of all blobs that are deleted with the task's row.
   var allKeys: [BlobKey] { keys + requestBodyKeys }
 }

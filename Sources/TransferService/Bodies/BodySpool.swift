@@ -4,24 +4,24 @@ internal import EventLoop
 internal import Limits
 package import TransferModel
 
-// Within `TransferService`, `Limits` is the service's own.
+// Inside `TransferService`, `Limits` names the service's own type.
 private let mostInMemory = Limits.smallBodyBytes.value
 
-/// Makes spools. It also limits the processing of large bodies to one at a time.
+/// Makes spools, and limits the processing of large bodies to one at a time.
 package struct BodySpoolFactory: Sendable {
   let files: Files
   private let turns = AsyncMutex()
 
   init(files: Files) { self.files = files }
 
-  /// For a body that is about a session.
+  /// Makes the spool of a request that concerns a session.
   package func make(in session: TransferSession) -> BodySpool {
-    let (bodies, room) = (files.bodies, files.bodies.room)
-    let key = BlobKey(.file(bodies.tasks.identifiers.make(FileID.self)), .body, room.stamp)
+    let (bodies, runtime) = (files.bodies, files.bodies.runtime)
+    let key = BlobKey(.file(bodies.tasks.identifiers.make(FileID.self)), .body, runtime.stamp)
     let isInMemory = session.type == .ephemeral
     return BodySpool(
-      key, in: isInMemory ? bodies.blobs(of: session.id) : files.blobs, on: room.pool,
-      capacity: isInMemory ? room.engine.memoryFiles.capacity : nil)
+      key, in: isInMemory ? bodies.blobs(of: session.id) : files.blobs, on: runtime.pool,
+      capacity: isInMemory ? runtime.engine.memoryFiles.capacity : nil)
   }
 
   /// Runs `body`, which may hold the whole spooled body in memory. For a large spool, other callers with large spools wait.
@@ -32,11 +32,12 @@ package struct BodySpoolFactory: Sendable {
   }
 }
 
-/// A request body that is read only after its last byte has arrived. A body larger than `small-body` is written to an encrypted file,
-/// whose key is only in memory: after a crash the file is unreadable, and the next start deletes it. For an ephemeral session the file is
-/// in memory and counts towards `--maximum-ephemeral-bytes`.
+/// A request body that is read only after its last byte has arrived. A body larger than `small-body` is written to an encrypted
+/// file.
+/// The file's key is only in memory, so the file is unreadable after a crash, and the next start deletes it. For an ephemeral
+/// session the file is in memory and counts towards `--maximum-ephemeral-bytes`.
 package final class BodySpool {
-  /// The file, from the first block on.
+  /// The file, which exists from the first block.
   private struct File {
     let writer: BlobWriter
     let key: [UInt8]
@@ -44,10 +45,10 @@ package final class BodySpool {
   }
 
   private let blobs: any BlobStore
-  private let pool: WorkerPool
+  private let pool: ThreadPool
   private let key: BlobKey
   private let capacity: Int64?
-  /// Behind what is in the file.
+  /// The bytes that follow those in the file.
   private var unwritten: [UInt8] = []
   private var file: File?
   private var reader: EncryptedBlob?
@@ -55,9 +56,9 @@ package final class BodySpool {
   package private(set) var size = 0
 
   /// - Parameters:
-  ///   - key: of the file.
-  ///   - capacity: of the memory that the blobs are in; nil: they are on a disk.
-  init(_ key: BlobKey, in blobs: any BlobStore, on pool: WorkerPool, capacity: Int64?) {
+  ///   - key: the key of the file.
+  ///   - capacity: the limit of the memory for blobs, in bytes, or `nil` if the blobs are on disk.
+  init(_ key: BlobKey, in blobs: any BlobStore, on pool: ThreadPool, capacity: Int64?) {
     self.key = key
     self.blobs = blobs
     self.pool = pool
@@ -71,10 +72,10 @@ package final class BodySpool {
     (file, reader) = (nil, nil)
   }
 
-  /// Whether it has a file.
+  /// Whether the body is larger than `small-body`, so that it has a file.
   var hasFile: Bool { file != nil }
 
-  /// Adds bytes; waits while too many are yet to be written.
+  /// Appends bytes. Waits while too many bytes are unwritten.
   package func append(_ bytes: [UInt8]) async {
     unwritten += bytes
     size += bytes.count
@@ -100,7 +101,7 @@ package final class BodySpool {
     File(writer: BlobWriter(key.part(.draft), in: blobs, on: pool), key: BlockCipher.makeKey())
   }
 
-  /// The next piece of the whole; nil at its end. Once the last byte is appended. The file goes with its last piece.
+  /// Returns the next piece of the body, or `nil` at its end. Call it after the last `append`. The last piece deletes the file.
   package func next() async throws(ServiceError) -> [UInt8]? {
     guard let file else {
       defer { unwritten = [] }
@@ -112,7 +113,7 @@ package final class BodySpool {
     do throws(BlobError) {
       bytes = try await reader.bytes(at: offset, count: BlockCipher.blockSize, on: pool)
     } catch { throw self.error(of: error) }
-    guard bytes.count == BlockCipher.blockSize else { throw error(of: BlobError(.torn, "read")) }
+    guard bytes.count == BlockCipher.blockSize else { throw error(of: BlobError(.incomplete, "read")) }
     blocksRead += 1
     if blocksRead == file.blocks { discardFile() }
     return bytes
@@ -124,7 +125,7 @@ package final class BodySpool {
       file.writer.whenWritten { continuation.resume(returning: $0) }
     }
     if let failure { throw error(of: failure) }
-    guard let source = file.writer.reader() else { throw error(of: BlobError(.torn, "read")) }
+    guard let source = file.writer.reader() else { throw error(of: BlobError(.incomplete, "read")) }
     let size = Int64(file.blocks * BlockCipher.blockSize)
     let opened = EncryptedBlob(source, SpooledBody(size: size, blob: key.stamp, key: file.key))
     reader = opened

@@ -4,59 +4,61 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferModel
 
-/// A client's `PUT` of a request's body, on its way to the origin.
+/// A client's `PUT` of a request's body, which streams to the origin.
 package struct BodyUpload: Sendable {
   let task: TaskID
   package let stream: UploadStream
   /// Seconds without a byte after which the task ends (timeoutIntervalForRequest).
   package let timeout: Double
-  private let room: MachineRoom
+  private let runtime: SessionRuntime
 
-  init(task: TaskID, stream: UploadStream, timeout: Double, room: MachineRoom) {
+  init(task: TaskID, stream: UploadStream, timeout: Double, runtime: SessionRuntime) {
     self.task = task
     self.stream = stream
     self.timeout = timeout
-    self.room = room
+    self.runtime = runtime
   }
 
-  /// Takes bytes, and returns when there is room for more; false where nobody wants them any more.
+  /// Appends bytes, and returns when there is room for more. Returns `false` if the bytes are no longer needed.
   package func write(_ bytes: [UInt8]) async -> Bool { await stream.write(bytes) }
 
-  /// That was all of it; true once the origin has taken it, false where the task ended or went elsewhere before.
+  /// Ends the body. Returns `true` after the origin has received all of it. Returns `false` if the task ended, or its request was
+  /// replaced, before that.
   package func finish() async -> Bool { await stream.finish() == .sent }
 
-  /// Calls `action` once nobody wants the bytes any more, which may be now.
+  /// Calls `action` when the bytes are no longer needed, possibly at once.
   package func whenAbandoned(_ action: @escaping @Sendable () -> Void) { stream.whenAbandoned(action) }
 
-  /// Why it cannot be the request's body: it is not as long as that says.
-  package var fault: String? { stream.fault?.description }
+  /// The reason why the body is invalid: its length differs from the declared length.
+  package var lengthMismatch: String? { stream.fault?.description }
 
-  /// The client left early.
+  /// Ends the upload, because the client left before its end.
   package func fail() {
     stream.fail()
-    _ = room.visit(task: task) { [task, stream] machine, step in
+    _ = runtime.update(task: task) { [task, stream] machine, step in
       machine.take(.withdraw(task, stream), &step)
     }
   }
 }
 
 extension Bodies {
-  /// Opens the way for the body of a task that streams it. One at a time, and again only when the task asks again.
+  /// Opens the upload of a task that streams its body. There is one upload at a time, and another only if the task requests the
+  /// body again.
   func openUpload(of id: TaskID, length: Int64?) async throws(ServiceError) -> BodyUpload {
     guard let offered = await offer(length, to: id) else {
       _ = try await tasks.task(id)
       throw .bodyStreamNotWanted
     }
     let (stream, timeout) = try offered.get()
-    return BodyUpload(task: id, stream: stream, timeout: timeout, room: room)
+    return BodyUpload(task: id, stream: stream, timeout: timeout, runtime: runtime)
   }
 
-  /// The way to the task, and its timeoutIntervalForRequest; nil where the task has ended, or there is none.
+  /// - Returns: the task's upload stream and its timeoutIntervalForRequest, or `nil` if the task has ended or does not exist.
   private func offer(
     _ length: Int64?, to id: TaskID
   ) async -> Result<(UploadStream, Double), ServiceError>? {
     await withCheckedContinuation { continuation in
-      let isThere = room.visit(task: id) { machine, step in
+      let isThere = runtime.update(task: id) { machine, step in
         guard let task = machine.task(id)?.task else { return continuation.resume(returning: nil) }
         let request = task.currentRequest
         let stream = UploadStream(length: length, expected: request.declaredLength)

@@ -6,12 +6,12 @@ internal import JSON
 internal import Ledger
 internal import TransferModel
 
-/// A file on its way in: bytes go to the disk as fast as it takes them, and a slow disk slows the client.
-package struct FileReception: Sendable {
+/// A file that is being received. A slow disk slows the client.
+package struct FileUpload: Sendable {
   let id: FileID
   let body: BlobWriter
 
-  /// Takes bytes, and returns when there is room for more.
+  /// Appends bytes, and returns when there is room for more.
   package func write(_ bytes: [UInt8]) async {
     guard body.append(bytes) > BlobWriter.highWater else { return }
     await withCheckedContinuation { continuation in body.whenDrained { continuation.resume() } }
@@ -20,30 +20,30 @@ package struct FileReception: Sendable {
   package func discard() { body.discard() }
 }
 
-/// What can be done with stored files.
+/// Use cases of stored files.
 struct Files: Sendable {
   let blobs: any BlobStore
   let bodies: Bodies
-  let ownership: Ownership
+  let authorization: TenantAuthorization
 
-  private var recorder: Recorder { bodies.room.recorder }
-  private var pool: WorkerPool { bodies.room.pool }
+  private var recorder: ChangeRecorder { bodies.runtime.recorder }
+  private var pool: ThreadPool { bodies.runtime.pool }
   private var identifiers: IdentifierSource { bodies.tasks.identifiers }
 
-  func receive() throws(ServiceError) -> FileReception {
+  func receive() throws(ServiceError) -> FileUpload {
     if let refusal = recorder.store.refusal { throw .store(refusal) }
     return reception(of: identifiers.make())
   }
 
-  private func reception(of id: FileID) -> FileReception {
-    // Whoever starts drops what an earlier owner was receiving.
-    let draft = BlobKey(.file(id), .draft, bodies.room.stamp)
-    return FileReception(id: id, body: BlobWriter(draft, in: blobs, on: pool))
+  private func reception(of id: FileID) -> FileUpload {
+    // The stamp lets the next start delete the draft of an earlier owner.
+    let draft = BlobKey(.file(id), .draft, bodies.runtime.stamp)
+    return FileUpload(id: id, body: BlobWriter(draft, in: blobs, on: pool))
   }
 
-  /// Makes a received file durable; `keep` makes it known.
+  /// Makes a received file durable. `keep` then publishes it.
   func finish(
-    _ reception: FileReception, of tenant: Tenant, contentType: String?
+    _ reception: FileUpload, of tenant: Tenant, contentType: String?
   ) async throws(ServiceError) -> StoredFile {
     let (size, sha256) = try await finish(reception.body, as: reception.id)
     return StoredFile(
@@ -61,21 +61,21 @@ struct Files: Sendable {
     do throws(BlobError) { return try finished.get() } catch { throw .blob(error) }
   }
 
-  /// - Parameter reply: what repeats under an Idempotency-Key get.
+  /// - Parameter reply: makes the reply that is stored under the Idempotency-Key.
   func keep(
     _ file: StoredFile, reply: @Sendable (StoredFile) -> IdempotentReply? = { _ in nil }
   ) async throws(ServiceError) -> StoredFile {
-    var change = StoreChange()
+    var change = LedgerChange()
     change.newFiles = [file]
     change.answer(reply(file))
     try await recorder.write(change)
     return file
   }
 
-  /// Forgets a file that was not kept.
-  func drop(_ file: StoredFile) { blobs.startDeleting([BlobKey(file.id)]) }
+  /// Deletes a received file that was not kept.
+  func discard(_ file: StoredFile) { blobs.startDeleting([BlobKey(file.id)]) }
 
-  /// Moves a finished download out of its temporary place.
+  /// Moves a finished task's body to a stored file.
   func keepBody(
     of task: TransferTask, for tenant: Tenant, reply: @Sendable (StoredFile) -> IdempotentReply?
   ) async throws(ServiceError) -> StoredFile {
@@ -95,7 +95,7 @@ struct Files: Sendable {
       try await move(task, to: file.id)
     }
     task.body = nil
-    var change = StoreChange()
+    var change = LedgerChange()
     change.newFiles = [file]
     change.answer(reply(file))
     if source.isDurable { change.updatedTasks = [task] }
@@ -110,9 +110,9 @@ struct Files: Sendable {
     return file
   }
 
-  /// A separate change: the file is durable, but an ephemeral session's task is only in memory.
+  /// Records the move in a separate change: the file is durable, but an ephemeral session's task is only in memory.
   private func forgetBody(of task: TransferTask) async {
-    var change = StoreChange()
+    var change = LedgerChange()
     change.owner = task.sessionID
     change.updatedTasks = [task]
     let moved = change
@@ -125,15 +125,14 @@ struct Files: Sendable {
       guard let reader = try await bodies.reader(of: task) else { throw .bodyNotFound(.lost) }
       return try await copy(reader, task.body?.size ?? 0, file)
     }
-    // A second name first: until the store knows of the move, the body is where it was.
-    do throws(BlobError) { try await blobAnswer { source.alias(task.bodyKey, as: BlobKey(file), $0) } } catch
-    {
-      if error.reason == .gone { throw .bodyNotFound(.lost) }
+    // The file gets a second name first. Until the commit, the task's body stays in its place.
+    do throws(BlobError) { try await awaitBlob { source.alias(task.bodyKey, as: BlobKey(file), $0) } } catch {
+      if error.reason == .notFound { throw .bodyNotFound(.lost) }
       throw .blob(error)
     }
   }
 
-  /// From memory to the disk: that is what the client asks for.
+  /// Copies a body from memory to disk.
   private func copy(_ reader: any BlobReader, _ size: Int64, _ id: FileID) async throws(ServiceError) {
     let reception = reception(of: id)
     var offset: Int64 = 0
@@ -163,32 +162,36 @@ struct Files: Sendable {
 
   // MARK: Reading
 
-  /// Fills in what only the store knows of a request's body: how large the file is that it names, and of which type, where neither
-  /// the request nor its session says so. A file that was stored without a type is a sequence of octets.
+  /// Completes a request whose body is a stored file. Sets the file's size, and the file's type if neither the request nor the
+  /// session has a type. A file without a type is sent as `application/octet-stream`.
   func complete(_ request: inout TransferRequest, in session: TransferSession) async throws {
     guard case .file(let id, _) = request.body else { return }
     do throws(ServiceError) {
-      let file = try await ownership.file(id, of: session.tenant)
+      let file = try await authorization.file(id, of: session.tenant)
       request.body = .file(id, size: file.size)
       guard file.size > 0, !request.headers.contains("Content-Type") else { return }
-      let defaults = try await ownership.sessions.whole(session).configuration.httpAdditionalHeaders
+      let defaults = try await authorization.sessions.withConfiguration(session).configuration
+        .httpAdditionalHeaders
       guard !defaults.contains("Content-Type") else { return }
       request.headers.append("Content-Type", file.typeAsBody)
     } catch .fileNotFound {
-      throw InvalidFields([FieldViolation(pointer: "/request/body/file", detail: "no file has this id")])
+      throw InvalidFields([
+        FieldViolation(
+          pointer: "/request/body/file", detail: "no file has this id; GET /v1/files lists the files")
+      ])
     }
   }
 
-  /// A page of a tenant's stored files, oldest first.
+  /// Returns a page of a tenant's stored files, oldest first.
   func page(of tenant: Tenant, after: FileID?, limit: Int) async throws(ServiceError) -> [StoredFile] {
-    do throws(StoreError) {
+    do throws(LedgerError) {
       return try await recorder.store.files(of: tenant, after: after, limit: limit)
     } catch {
       throw .store(error)
     }
   }
 
-  /// One range of a file's bytes.
+  /// Returns a function that streams a range of the file's bytes.
   func open(_ file: StoredFile) async throws(ServiceError) -> @Sendable (Range<Int64>) -> BodyStream {
     let found: (any BlobReader)?
     do throws(BlobError) {
@@ -198,9 +201,9 @@ struct Files: Sendable {
     return { [pool] in BodyStream(reader, range: $0, pool: pool) }
   }
 
-  /// Forgets a file. An upload that reads it already goes on to its end.
+  /// Deletes a file. An upload that already reads the file continues.
   func delete(_ file: StoredFile) async throws(ServiceError) {
-    var change = StoreChange()
+    var change = LedgerChange()
     change.deletedFiles = [file.id]
     try await recorder.write(change)
     await blobs.delete([BlobKey(file.id)], on: pool)

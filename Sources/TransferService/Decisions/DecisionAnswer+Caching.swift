@@ -5,16 +5,21 @@ internal import TransferCore
 internal import TransferModel
 
 extension DecisionAnswer {
-  /// What may be stored, and as what (urlSession(_:dataTask:willCacheResponse:completionHandler:) takes a CachedURLResponse).
+  /// Reads a caching decision's answer (urlSession(_:dataTask:willCacheResponse:completionHandler:) takes a CachedURLResponse).
   init?(caching reader: inout ObjectReader, _ shown: HTTPHeaders) {
     let policy: CacheStoragePolicy? = reader.choice("storagePolicy")
-    if policy == nil, reader.isMissing("storagePolicy") { reader.reject("storagePolicy", "is required") }
+    if policy == nil, reader.isMissing("storagePolicy") {
+      let known = CacheStoragePolicy.allCases.map(\.rawValue).joined(separator: ", ")
+      reader.reject("storagePolicy", "is required; use one of \(known)")
+    }
     reader.allowNull("response")
     var headers: HTTPHeaders?
     if var fields = reader.object("response") {
       headers = Self.headers(&fields, shown)
       fields.finish(explaining: Self.unchangeable)
-      if policy == .notAllowed { reader.reject("response", "is for a response that is stored") }
+      if policy == .notAllowed {
+        reader.reject("response", "must be left out if storagePolicy is notAllowed")
+      }
     }
     guard let policy else { return nil }
     self = .caching(policy, headers: headers)
@@ -25,7 +30,7 @@ extension DecisionAnswer {
       if reader.isMissing("headers") { reader.reject("headers", "is required") }
       return nil
     }
-    // As it was shown it may come back: so a delegate can take all fields and change one.
+    // A fixed field may be returned unchanged, so that a delegate can copy all fields and change one.
     var fixed: [String: String] = [:]
     for field in shown.fields where StoredFields.isFixed(field.name) {
       fixed[field.name.lowercasedASCII] = field.value
@@ -34,12 +39,12 @@ extension DecisionAnswer {
       guard StoredFields.isFixed($0), $1.string == nil || $1.string != fixed[$0.lowercasedASCII] else {
         return nil
       }
-      return "cannot be changed: leave it out, or give it back as it was shown"
+      return "cannot be changed; leave it out, or send its original value"
     }
   }
 
   private static let unchangeable = [
     "url": "cannot be changed", "status": "cannot be changed", "body": "cannot be changed",
-    "data": "cannot be changed", "userInfo": "nothing but header fields is kept beside a body",
+    "data": "cannot be changed", "userInfo": "is not stored; only header fields are stored with a body",
   ]
 }

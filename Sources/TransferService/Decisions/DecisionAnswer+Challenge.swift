@@ -11,11 +11,11 @@ private enum AuthChallengeDisposition: String, CaseIterable {
 extension DecisionAnswer {
   /// Reads the answer to a challenge.
   init?(challenge reader: inout ObjectReader, _ method: AuthenticationMethod) {
-    guard let disposition: AuthChallengeDisposition = Self.disposition(&reader) else { return nil }
     reader.allowNull("credential")
     let credential = reader.object("credential")
+    guard let disposition: AuthChallengeDisposition = Self.disposition(&reader) else { return nil }
     if disposition != .useCredential, credential != nil {
-      reader.reject("credential", "is for useCredential only")
+      reader.reject("credential", "must be left out unless disposition is useCredential")
       return nil
     }
     switch disposition {
@@ -37,7 +37,7 @@ extension DecisionAnswer {
   ) -> ChallengeAnswer? {
     guard method != .serverTrust else {
       guard reader.bool("trust") == true else {
-        reader.reject("trust", "must be true to trust the server; anything else is another disposition")
+        reader.reject("trust", "must be true; use another disposition if you do not trust the server")
         return nil
       }
       reader.finish()
@@ -50,15 +50,17 @@ extension DecisionAnswer {
 }
 
 extension Credential {
-  /// Whether it can answer a challenge of that method; says why not.
+  /// Whether the credential can answer a challenge of this method. If not, adds the reason to the violations.
   func fits(_ method: AuthenticationMethod, _ reader: inout ObjectReader) -> Bool {
-    switch (kind, method.takesPassword) {
+    switch (kind, method.usesPassword) {
     case (.password, true): return true
     case (.password, false):
       reader.reject("clientCertificate", "is required: \(method.rawValue) takes a certificate")
     case (.certificate, true): reader.reject("user", "is required: \(method.rawValue) takes a password")
     case (.certificate(let certificate, let key), false):
-      guard let fault = SessionTrust.fault(ofCertificate: certificate, key: key) else { return true }
+      guard let fault = TrustConfigurationCheck.fault(ofCertificate: certificate, key: key) else {
+        return true
+      }
       reader.reject(fault.hasPrefix("key") ? "privateKey" : "clientCertificate", fault)
     }
     return false

@@ -4,21 +4,21 @@ package import TransferCore
 package import TransferModel
 
 extension DecisionAnswer {
-  /// What the delegate was shown, as far as an answer depends on it.
-  package struct Shown: Sendable {
+  /// The parts of a decision's event on which its answer depends.
+  package struct DecisionContext: Sendable {
     package var type: EventType
-    /// Where it was a challenge.
+    /// The authentication method of a challenge.
     package var method: AuthenticationMethod?
-    /// An answer may keep what was not shown of it.
+    /// The request that was shown. An answer may keep its redacted members.
     package var request: TransferRequest?
-    /// The fields of the response that may be stored.
+    /// The header fields of the response that may be cached.
     package var headers: HTTPHeaders?
     package init(type: EventType) { self.type = type }
   }
 }
 
 extension DecisionAnswer {
-  /// The request that it brings.
+  /// The request in the answer, if any.
   var request: TransferRequest? {
     get {
       switch self {
@@ -35,11 +35,11 @@ extension DecisionAnswer {
     }
   }
 
-  /// Reads the answer to a decision; nil where it is wrong, with what is wrong among the violations.
-  package init?(_ value: JSONValue, to shown: Shown, _ violations: Violations) {
+  /// Reads the answer to a decision. Returns `nil` if the answer is wrong, and adds the reasons to `violations`.
+  package init?(_ value: JSONValue, to shown: DecisionContext, _ violations: Violations) {
     let type = shown.type
     guard type != .taskNeedNewBodyStream else {
-      violations.add("", "is answered by PUT of the task's body")
+      violations.add("", "this decision is answered with PUT /v1/tasks/{task}/body")
       return nil
     }
     var reader = ObjectReader(value, at: "", violations)
@@ -60,7 +60,9 @@ extension DecisionAnswer {
 
   private init?(redirect shown: TransferRequest?, _ reader: inout ObjectReader) {
     guard !reader.isMissing("request") else {
-      reader.reject("request", "is required: a request, or null to take the redirect's own answer")
+      reader.reject(
+        "request",
+        "is required; send a request to follow the redirect, or null to receive the redirect response")
       return nil
     }
     guard !reader.isNull("request") else {
@@ -79,9 +81,11 @@ extension DecisionAnswer {
       request = TransferRequest(validating: &fields, defaultMethod: "GET", keeping: shown)
     }
     if disposition == .useNewRequest, request == nil {
-      reader.reject("request", "is required with useNewRequest")
+      reader.reject("request", "is required if disposition is useNewRequest")
     }
-    if disposition != .useNewRequest, request != nil { reader.reject("request", "is for useNewRequest only") }
+    if disposition != .useNewRequest, request != nil {
+      reader.reject("request", "must be left out unless disposition is useNewRequest")
+    }
     self = .delayed(disposition, request)
   }
 
@@ -93,7 +97,10 @@ extension DecisionAnswer {
     _ name: String, _ reader: inout ObjectReader
   ) -> Choice? where Choice.RawValue == String {
     if let choice: Choice = reader.choice(name) { return choice }
-    if reader.isMissing(name) { reader.reject(name, "is required") }
+    if reader.isMissing(name) {
+      reader.reject(
+        name, "is required; use one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
     return nil
   }
 }

@@ -5,7 +5,7 @@ internal import TransferCore
 internal import TransferModel
 
 extension DecisionAnswer {
-  /// The answer as it is kept and shown: without what is secret, but so that the same answer gives the same again.
+  /// The answer as stored and shown: without secrets, and equal for equal answers.
   func stored(_ value: JSONValue) -> [UInt8] {
     switch self {
     case .challenge(.answer(.useCredential(let credential))):
@@ -23,7 +23,7 @@ extension DecisionAnswer {
 }
 
 extension JSONValue {
-  /// A request as a client wrote it, without who it says the client is, and without a body that is in a file.
+  /// A client's request without its credentials, and without a body that is in a file.
   fileprivate func redacted(using request: TransferRequest?) -> JSONValue {
     let secrets = request?.secretHeaderFields ?? []
     return replacing { name, value in
@@ -46,7 +46,7 @@ extension JSONValue {
     }
   }
 
-  /// The object with other values for its members; anything else is itself.
+  /// Replaces the values of an object's members. Other values are returned unchanged.
   fileprivate func replacing(_ change: (String, JSONValue) -> JSONValue) -> JSONValue {
     guard let members else { return self }
     return .object(members.map { Member(name: $0.name, value: change($0.name, $0.value)) })

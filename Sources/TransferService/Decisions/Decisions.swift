@@ -5,19 +5,19 @@ internal import Ledger
 internal import TransferCore
 internal import TransferModel
 
-/// What can be done with decisions: the delegate calls that wait for an answer.
+/// Use cases of decisions.
 struct Decisions: Sendable {
-  let room: MachineRoom
+  let runtime: SessionRuntime
   let sessions: Sessions
   let files: Files
-  let tagger: AnswerTagger
+  let tagger: AnswerDigester
 
-  private var store: any Ledger { room.recorder.store }
+  private var store: any Ledger { runtime.recorder.store }
 
   // MARK: Reading
 
   func decision(_ id: DecisionID) async throws(ServiceError) -> Decision {
-    do throws(StoreError) {
+    do throws(LedgerError) {
       if let decision = try await store.decision(id) { return decision }
     } catch {
       throw .store(error)
@@ -25,12 +25,12 @@ struct Decisions: Sendable {
     throw .decisionNotFound
   }
 
-  /// A page of a session's decisions, oldest first.
+  /// Returns a page of a session's decisions, oldest first.
   func page(
     of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
   ) async throws(ServiceError) -> [Decision] {
     _ = try sessions.session(session)
-    do throws(StoreError) {
+    do throws(LedgerError) {
       return try await store.decisions(of: session, state: state, after: after, limit: limit)
     } catch {
       throw .store(error)
@@ -39,14 +39,14 @@ struct Decisions: Sendable {
 
   // MARK: Answering
 
-  /// Reads the answer to a decision and does what it says. The same answer again is no error, another one is.
+  /// Applies the answer to a decision. Repeating the same answer succeeds; a different answer throws.
   func answer(_ known: Decision, with value: JSONValue) async throws -> Decision {
     let id = known.id
     let violations = Violations()
     var read = DecisionAnswer(value, to: shown(by: known), violations)
     guard violations.isEmpty else { throw InvalidFields(violations) }
     let session = try sessions.session(known.sessionID)
-    let spool = RequestSpool(room: room)
+    let spool = RequestSpool(runtime: runtime)
     var newFile: BlobKey?
     if var request = read?.request {
       try checkBackground(request, of: known)
@@ -57,8 +57,8 @@ struct Decisions: Sendable {
     guard let answer = read else { throw InvalidFields(violations) }
     let shown = answer.stored(value)
     let tags = shown == value.json ? [] : tagger.tags(value.json)
-    // The reply comes when what the answer causes is on the disk as well.
-    let reply = await room.visitAndWait(known.sessionID) { machine, step in
+    // Returns after the commit of the answer's effects.
+    let reply = await runtime.updateAndCommit(known.sessionID) { machine, step in
       machine.take(.answer(known.taskID, id, answer, shown: shown, tag: tags.first), &step)
     }
     let isAccepted = if case .done? = reply { true } else { false }
@@ -70,25 +70,26 @@ struct Decisions: Sendable {
     return now
   }
 
-  /// A delegate's request goes by the same rules as a client's.
+  /// Applies the rules for background tasks to a delegate's request too.
   private func checkBackground(_ request: TransferRequest, of decision: Decision) throws(InvalidFields) {
-    guard let task = room.task(decision.taskID)?.task, room.session(task.sessionID)?.type == .background,
+    guard let task = runtime.task(decision.taskID)?.task,
+      runtime.session(task.sessionID)?.type == .background,
       let fault = request.backgroundFault(of: task.kind)
     else { return }
     throw InvalidFields([FieldViolation(pointer: "/request/body", detail: fault)])
   }
 
-  /// What the decision was about.
-  private func shown(by decision: Decision) -> DecisionAnswer.Shown {
-    var shown = DecisionAnswer.Shown(type: decision.type)
-    if decision.defaultAnswer == Question.defaultAnswer(to: .taskDidReceiveChallenge) {
+  /// Restores the parts of the decision's event on which the answer depends.
+  private func shown(by decision: Decision) -> DecisionAnswer.DecisionContext {
+    var shown = DecisionAnswer.DecisionContext(type: decision.type)
+    if decision.defaultAnswer == OpenDecision.defaultAnswer(to: .taskDidReceiveChallenge) {
       shown.method = decision.challengeMethod
     }
     if decision.type == .dataTaskWillCacheResponse {
       let arguments = try? JSONParser.parse(decision.arguments)
       shown.headers = HTTPHeaders(json: arguments?["response"]?["headers"])
     }
-    guard let machine = room.task(decision.taskID), let question = machine.question,
+    guard let machine = runtime.task(decision.taskID), let question = machine.question,
       question.decision == decision.id
     else { return shown }
     if case .redirect(let proposed) = question.kind {
@@ -101,7 +102,7 @@ struct Decisions: Sendable {
 }
 
 extension Decision {
-  /// How whoever is asked is to prove who he is, where that is what is asked.
+  /// The authentication method, if the decision is a challenge.
   var challengeMethod: AuthenticationMethod? {
     let arguments = try? JSONParser.parse(self.arguments)
     return arguments?["protectionSpace"]?["authenticationMethod"]?.string.flatMap {

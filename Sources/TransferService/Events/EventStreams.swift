@@ -4,34 +4,34 @@ internal import Ledger
 internal import TransferCore
 internal import TransferModel
 
-/// Streams of events, from the journal on.
+/// Opens event streams, which begin in the journal.
 struct EventStreams: Sendable {
-  let room: MachineRoom
+  let runtime: SessionRuntime
   let now: @Sendable () -> Timestamp
-  /// How a stream reads the journal beside whoever asks.
-  let spawn: Spawn
+  /// Starts the tasks that read the journal.
+  let spawn: TaskSpawner
 
-  private var store: any Ledger { room.recorder.store }
+  private var store: any Ledger { runtime.recorder.store }
 
-  /// A stream of the events of `scope`.
-  /// - Parameter sessionID: whose they are; nil where they are of many.
+  /// Opens a stream of the events of `scope`.
+  /// - Parameter sessionID: the session of these events, or `nil` for events of many sessions.
   func subscribe(
-    _ scope: EventScope, of sessionID: SessionID?, _ wish: EventWish
+    _ scope: EventScope, of sessionID: SessionID?, _ filter: EventFilter
   ) async throws(ServiceError) -> EventSubscription {
-    var after = wish.after
-    // The client knows events that this store never had: it is told, and starts anew.
-    // A commit learns of what other processes have committed before it.
-    if let after, after > store.highestSequence { try await room.recorder.settle() }
+    var after = filter.after
+    // If the client's cursor is beyond this ledger, the client receives `events.didReset` and starts from the beginning. The
+    // commit in `settle` first reads what other processes have committed.
+    if let after, after > store.highestSequence { try await runtime.recorder.flush() }
     let isLost = after.map { $0 > store.highestSequence } ?? false
     if isLost { after = 0 }
-    // Bodies need to know which responses the reader has seen: it starts at a place in the journal, never at "now".
-    if wish.wantsData, after == nil { after = store.lastSequence }
+    // For bodies the stream must know which responses the reader has seen, so it starts at a known place in the journal.
+    if filter.wantsData, after == nil { after = store.lastSequence }
     let subscription = EventSubscription(
-      scope: scope, of: sessionID, after: after, types: wish.types, wantsProgress: wish.wantsProgress,
-      wantsData: wish.wantsData, preamble: Array(": connected\n\n".utf8), isLost: isLost,
-      store: store, hub: room.hub, pool: room.pool, now: now, spawn: spawn)
-    if wish.wantsData, let after {
-      do throws(StoreError) { try await attachBodies(to: subscription, from: after) } catch {
+      scope: scope, of: sessionID, after: after, types: filter.types, wantsProgress: filter.wantsProgress,
+      wantsData: filter.wantsData, preamble: Array(": connected\n\n".utf8), isLost: isLost,
+      store: store, hub: runtime.hub, pool: runtime.pool, now: now, spawn: spawn)
+    if filter.wantsData, let after {
+      do throws(LedgerError) { try await attachBodies(to: subscription, from: after) } catch {
         subscription.close()
         throw .store(error)
       }
@@ -39,29 +39,30 @@ struct EventStreams: Sendable {
     return subscription
   }
 
-  /// Bodies that are under way already, from their first byte on.
-  private func attachBodies(to subscription: EventSubscription, from cursor: Int64) async throws(StoreError) {
+  /// Attaches the bodies that are arriving now, from their first byte.
+  private func attachBodies(to subscription: EventSubscription, from cursor: Int64) async throws(LedgerError)
+  {
     for task in tasks(in: subscription.scope) where task.kind != .download && task.response != nil {
-      guard let live = room.engine.liveBody(of: task.id, in: task.sessionID) else { continue }
+      guard let live = runtime.engine.liveBody(of: task.id, in: task.sessionID) else { continue }
       let shown = try await responses(of: task.id, upTo: cursor)
       subscription.attach(live, of: task.id, in: task.sessionID, shown: shown)
     }
   }
 
-  /// The unfinished tasks whose events are told in a scope, but for those that are evicted: they have no body that is under way.
+  /// The unfinished tasks in a scope, without evicted tasks, which have no arriving body.
   private func tasks(in scope: EventScope) -> [TransferTask] {
     switch scope {
-    case .task(let task): return room.task(task).map { [$0.task] } ?? []
-    case .session(let session): return room.look(at: session) { $0.residentTasks } ?? []
+    case .task(let task): return runtime.task(task).map { [$0.task] } ?? []
+    case .session(let session): return runtime.read(at: session) { $0.residentTasks } ?? []
     case .tenant(let tenant):
-      return room.sessions().filter { $0.tenant == tenant }.flatMap { session in
-        room.look(at: session.id) { $0.residentTasks } ?? []
+      return runtime.sessions().filter { $0.tenant == tenant }.flatMap { session in
+        runtime.read(at: session.id) { $0.residentTasks } ?? []
       }
     }
   }
 
-  /// How many responses of a task the journal tells of up to `cursor`: as many as it has parts that were shown.
-  private func responses(of task: TaskID, upTo cursor: Int64) async throws(StoreError) -> Int {
+  /// Returns how many responses of a task the journal has up to `cursor`. The stream has shown as many parts of the body.
+  private func responses(of task: TaskID, upTo cursor: Int64) async throws(LedgerError) -> Int {
     var count = 0
     var place: Int64 = 0
     while true {

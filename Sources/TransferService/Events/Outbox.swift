@@ -4,59 +4,60 @@ internal import Ledger
 internal import TransferCore
 internal import TransferModel
 
-/// The messages that are to be delivered to webhooks, as whoever delivers them sees them.
+/// The deliveries of webhook messages, as the webhook dispatcher uses them.
 struct Outbox: Sendable {
-  let room: MachineRoom
+  let runtime: SessionRuntime
   let now: @Sendable () -> Timestamp
 
-  private var store: any Ledger { room.recorder.store }
+  private var store: any Ledger { runtime.recorder.store }
 
-  /// Messages whose next attempt is due.
+  /// Returns the deliveries whose next attempt is due.
   func due(limit: Int) async throws(ServiceError) -> [WebhookDelivery] {
-    do throws(StoreError) {
+    do throws(LedgerError) {
       let due = try await store.dueDeliveries(at: now(), limit: limit)
-      // A session that is on its way here is to hear of their end. Once it is there, the dispatcher looks again.
-      return due.filter { room.cluster.holds($0.sessionID.shard) || room.session($0.sessionID) != nil }
+      // A session that is arriving must be notified of its deliveries' end. The dispatcher looks again when the session is here.
+      return due.filter { runtime.cluster.holds($0.sessionID.shard) || runtime.session($0.sessionID) != nil }
     } catch {
       throw .store(error)
     }
   }
 
-  /// The webhook that receives a message; nil if its session cannot be read.
+  /// - Returns: the webhook that receives a message, or `nil` if its session cannot be read.
   func webhook(of delivery: WebhookDelivery) -> Webhook? {
-    delivery.webhook ?? room.session(delivery.sessionID)?.delegate?.webhook
+    delivery.webhook ?? runtime.session(delivery.sessionID)?.delegate?.webhook
   }
 
-  /// When the next attempt is due; nil where there are no messages.
+  /// - Returns: the time of the next attempt, or `nil` if there are no messages.
   func nextTime() async throws(ServiceError) -> Timestamp? {
-    do throws(StoreError) { return try await store.nextDeliveryTime() } catch { throw .store(error) }
+    do throws(LedgerError) { return try await store.nextDeliveryTime() } catch { throw .store(error) }
   }
 
-  /// A message is about to be sent. Returns when what has happened so far is on the disk: one that it wakes will look.
+  /// Notes that a delivery is about to be sent. Before `session.handleEvents` is sent, everything recorded so far is committed,
+  /// because the message makes the client read the session's state.
   func willAttempt(_ delivery: WebhookDelivery) async {
     guard delivery.type == .sessionHandleEvents else { return }
-    _ = await room.visitAndWait(delivery.sessionID) { machine, step in
+    _ = await runtime.updateAndCommit(delivery.sessionID) { machine, step in
       machine.take(.attempts(delivery.id), &step)
     }
   }
 
-  /// Writes what came of attempts; `settled` is called once that is on the disk, or another process's to find out.
+  /// Records the results of attempts. `settled` is called after the commit, or if another service owns the session now.
   func record(_ deliveries: [WebhookDelivery], settled: @escaping @Sendable () -> Void) {
     let groups = Dictionary(grouping: deliveries, by: \.sessionID).sorted { $0.key < $1.key }
-    let left = Countdown(from: groups.count + 1, settled)
+    let left = CompletionCounter(from: groups.count + 1, settled)
     for (session, deliveries) in groups {
       let settled = deliveries.filter { $0.state != .pending }.map(\.id)
-      let found: Void? = room.visit(session) { machine, step in
+      let found: Void? = runtime.update(session) { machine, step in
         step.attempts = deliveries
         if !settled.isEmpty { machine.take(.settled(settled), &step) }
-        step.settled.append { _ in left.count() }
+        step.onCommit.append { _ in left.count() }
       }
       guard found == nil else { continue }
-      // The session cannot be read, or is gone.
-      var change = StoreChange()
+      // The session cannot be read, or was deleted.
+      var change = LedgerChange()
       change.updatedDeliveries = deliveries
       change.owner = session
-      room.recorder.record(change) { _ in left.count() }
+      runtime.recorder.record(change) { _ in left.count() }
     }
     left.count()
   }

@@ -4,7 +4,7 @@ internal import EventLoop
 internal import Ledger
 internal import TransferModel
 
-/// How much went at one time.
+/// The number of rows that one run of the pruner deleted.
 package struct PrunedCounts: Sendable, Equatable {
   package var tasks = 0
   package var bodies = 0
@@ -15,22 +15,22 @@ package struct PrunedCounts: Sendable, Equatable {
   package init() {}
 }
 
-/// Takes away what is older than it has to be kept, and of what then is too much the oldest.
+/// Deletes expired tasks, bodies, records and events, then the oldest bodies beyond the limit of bytes.
 ///
-/// One process does so for the disk. Each does so for its own memory, which has what ephemeral sessions leave.
+/// One service prunes the durable ledger. Each service prunes its own memory, which has the records of ephemeral sessions.
 struct Pruner: Sendable {
-  /// Rows that go with one commit: those who wait for the next one hardly notice.
+  /// Rows that one commit deletes. The limit keeps other commits from waiting long.
   private static let rowsPerCommit = 500
 
   let bodies: Bodies
-  let sweeper: Sweeper
+  let orphans: OrphanCollector
 
-  private var store: any Ledger { bodies.room.recorder.store }
+  private var store: any Ledger { bodies.runtime.recorder.store }
   private var now: Timestamp { bodies.tasks.identifiers.now() }
 
-  /// Goes on to the end unless it is cancelled; what it did not come to is found the next time.
+  /// Prunes until nothing is expired, or until the task is cancelled. The next run finds the remaining rows.
   func prune(
-    by retention: Retention, in places: [RetainedPlace]
+    by retention: Retention, in places: [StorageTier]
   ) async throws(ServiceError) -> PrunedCounts {
     var counts = PrunedCounts()
     for place in places { try await prune(by: retention, in: place, &counts) }
@@ -38,9 +38,9 @@ struct Pruner: Sendable {
   }
 
   private func prune(
-    by retention: Retention, in place: RetainedPlace, _ counts: inout PrunedCounts
+    by retention: Retention, in place: StorageTier, _ counts: inout PrunedCounts
   ) async throws(ServiceError) {
-    do throws(StoreError) {
+    do throws(LedgerError) {
       try await pruneTasks(
         .ended(by: now.adding(seconds: -retention.tasks)), in: place, by: retention, &counts)
       try await pruneTasks(.expired(by: now), in: place, by: retention, &counts)
@@ -49,23 +49,24 @@ struct Pruner: Sendable {
       }
       try await pruneRecords(in: place, by: retention, &counts)
       try await pruneEvents(in: place, by: retention, &counts)
-      if place == .durable { await sweeper.removeSetAside() }
+      if place == .durable { await orphans.removeExpiredQuarantine() }
     } catch {
       throw .store(error)
     }
   }
 
   private func pruneTasks(
-    _ query: FinishedTaskQuery, in place: RetainedPlace, by retention: Retention,
+    _ query: FinishedTaskQuery, in place: StorageTier, by retention: Retention,
     _ counts: inout PrunedCounts
-  ) async throws(StoreError) {
+  ) async throws(LedgerError) {
     var keptBytes: Int64 = 0
-    if case .keeping = query { keptBytes = try await store.retained(in: place).keptBytes() }
+    if case .keeping = query { keptBytes = try await store.retentionRecords(in: place).keptBytes() }
     while !Task.isCancelled {
-      let finished = try await store.retained(in: place).finishedTasks(query, limit: Self.rowsPerCommit)
+      let finished = try await store.retentionRecords(in: place).finishedTasks(
+        query, limit: Self.rowsPerCommit)
       let plan = RetentionPlan(for: finished, keptBytes: keptBytes, by: retention, at: now)
       guard !plan.isEmpty else { return }
-      // Where they are is in rows that go, or that know it no longer.
+      // Read before the commit, which deletes the rows or removes the keys from them.
       let goingWithRows = try await rows(of: plan.tasks.filter { $0.keptUntil != nil || $0.hadBody })
       let going = try await rows(of: plan.bodies.filter { $0.keptUntil != nil })
       var pruning = Pruning(in: place)
@@ -79,27 +80,27 @@ struct Pruner: Sendable {
     }
   }
 
-  private func rows(of tasks: [FinishedTask]) async throws(StoreError) -> [TransferTask] {
+  private func rows(of tasks: [FinishedTask]) async throws(LedgerError) -> [TransferTask] {
     tasks.isEmpty ? [] : try await store.tasks(tasks.map(\.id))
   }
 
-  /// After the commit: where the process dies in between, the next one finds files without a row.
+  /// Deletes files after the commit. If the process dies between the two, the orphan collector of the next start finds files without a row.
   private func remove(_ files: [(session: SessionID, keys: [BlobKey])]) async {
     guard !files.isEmpty else { return }
-    for (session, keys) in files { await bodies.blobs(of: session).delete(keys, on: bodies.room.pool) }
+    for (session, keys) in files { await bodies.blobs(of: session).delete(keys, on: bodies.runtime.pool) }
   }
 
   private func pruneRecords(
-    in place: RetainedPlace, by retention: Retention, _ counts: inout PrunedCounts
-  ) async throws(StoreError) {
-    // A task's decisions are older than its end.
-    let ages = StaleRecords.Ages(
+    in place: StorageTier, by retention: Retention, _ counts: inout PrunedCounts
+  ) async throws(LedgerError) {
+    // A task's decisions are older than its end, so the retention of tasks covers them.
+    let ages = ExpiredRecords.Cutoffs(
       deliveries: now.adding(seconds: -retention.deliveries),
       decisions: now.adding(seconds: -retention.tasks),
       replies: now.adding(seconds: -IdempotentReply.retention))
     while !Task.isCancelled {
       var pruning = Pruning(in: place)
-      pruning.records = try await store.retained(in: place).staleRecords(
+      pruning.records = try await store.retentionRecords(in: place).staleRecords(
         ages, limit: Self.rowsPerCommit)
       guard pruning.records.count > 0 else { return }
       try await write(pruning)
@@ -108,11 +109,11 @@ struct Pruner: Sendable {
   }
 
   private func pruneEvents(
-    in place: RetainedPlace, by retention: Retention, _ counts: inout PrunedCounts
-  ) async throws(StoreError) {
+    in place: StorageTier, by retention: Retention, _ counts: inout PrunedCounts
+  ) async throws(LedgerError) {
     let time = now.adding(seconds: -retention.events)
     while !Task.isCancelled {
-      let oldest = try await store.retained(in: place).oldestEvents(limit: Self.rowsPerCommit)
+      let oldest = try await store.retentionRecords(in: place).oldestEvents(limit: Self.rowsPerCommit)
       guard let events = PrunedEvents(of: oldest, upTo: time) else { return }
       var pruning = Pruning(in: place)
       pruning.events = events
@@ -121,8 +122,8 @@ struct Pruner: Sendable {
     }
   }
 
-  private func write(_ pruning: Pruning) async throws(StoreError) {
-    var change = StoreChange()
+  private func write(_ pruning: Pruning) async throws(LedgerError) {
+    var change = LedgerChange()
     change.pruning = pruning
     try await store.write(change)
   }

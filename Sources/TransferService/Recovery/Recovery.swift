@@ -9,26 +9,27 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferModel
 
-/// Takes up the sessions of shards that have become this process's own, wherever they were before: before anyone is let in what clients may
-/// ask for, and beside serving what takes longer.
+/// Recovers the sessions of shards that this service has taken over. `recover` restores what clients can request, before they are
+/// admitted; `catchUp` does slower work while requests are served.
 struct Recovery: Sendable {
   /// Rows that are read at one time.
   private static let page = 500
 
   let sessions: Sessions
-  let news: NewsReader
+  let workerReports: WorkerReportReader
   let blobs: any BlobStore
   let logger: Logger
 
-  private var room: MachineRoom { sessions.room }
-  private var store: any Ledger { sessions.room.recorder.store }
-  private var engine: any LocalCarrier { sessions.room.engine }
+  private var runtime: SessionRuntime { sessions.runtime }
+  private var store: any Ledger { sessions.runtime.recorder.store }
+  private var engine: any TransferExecuting { sessions.runtime.engine }
   private var now: Timestamp { sessions.identifiers.now() }
 
-  /// Sessions, suspended tasks, and the end of those that were running. Called before clients are let in; call it again if it fails. It reads
-  /// all rows first. Tasks start or end only after the last read has succeeded.
+  /// Restores sessions and suspended tasks, and ends default tasks that were running. Call it before clients are admitted, and
+  /// again if it throws.
+  /// It reads all rows first. Tasks start or end only after the last read has succeeded.
   /// - Returns: the number of tasks that it ended.
-  func recover(_ shards: ShardSet) async throws(StoreError) -> Int {
+  func recover(_ shards: ShardSet) async throws(LedgerError) -> Int {
     sessions.forget(shards)
     engine.storages.noteStored(try await store.sessionsWithStorage().filter { shards.contains($0.shard) })
     try await recoverSessions(shards)
@@ -38,7 +39,7 @@ struct Recovery: Sendable {
     try await recoverQuestions(arrived)
     var ended = 0
     for session in arrived {
-      room.visit(session.id) { machine, step in
+      runtime.update(session.id) { machine, step in
         _ = machine.take(.recoveredAll, &step)
         for task in running[session.id] ?? [] where machine.task(task)?.isEnding == true { ended += 1 }
       }
@@ -47,19 +48,19 @@ struct Recovery: Sendable {
     return ended
   }
 
-  private func give(_ input: Input, to session: SessionID) {
-    room.visit(session) { machine, step in _ = machine.take(input, &step) }
+  private func give(_ input: SessionInput, to session: SessionID) {
+    runtime.update(session) { machine, step in _ = machine.take(input, &step) }
   }
 
   // MARK: Sessions
 
-  private func recoverSessions(_ shards: ShardSet) async throws(StoreError) {
+  private func recoverSessions(_ shards: ShardSet) async throws(LedgerError) {
     var stored = try await store.sessions().filter { shards.contains($0.session.id.shard) }
     let isSharedUnreadable = store.unreadable.row(.session, SessionID.shared) != nil
     if shards.contains(SessionID.shared.shard), !isSharedUnreadable,
       !stored.contains(where: { $0.session.id == .shared })
     {
-      var change = StoreChange()
+      var change = LedgerChange()
       change.sessions = [.shared(.shared, of: .default)]
       try await store.write(change)
       stored.append((change.sessions[0], 0))
@@ -74,9 +75,9 @@ struct Recovery: Sendable {
     }
   }
 
-  /// What sessions had stored that are over.
+  /// Deletes the caches of sessions that no longer exist.
   private func removeOrphanedCaches() {
-    let alive = room.sessions().filter { $0.state != .invalid }.map(\.id)
+    let alive = runtime.sessions().filter { $0.state != .invalid }.map(\.id)
     let unreadable = store.unreadable.rows(of: .session).compactMap { SessionID($0.id) }
     engine.caches?.removeOrphans(keeping: Set(alive + unreadable))
   }
@@ -84,73 +85,74 @@ struct Recovery: Sendable {
   // MARK: Tasks
 
   /// - Returns: the tasks that were running, by session.
-  private func recoverTasks(_ shards: ShardSet) async throws(StoreError) -> [SessionID: [TaskID]] {
+  private func recoverTasks(_ shards: ShardSet) async throws(LedgerError) -> [SessionID: [TaskID]] {
     var running: [SessionID: [TaskID]] = [:]
-    var salvage = Salvage(blobs, as: room.stamp, logger)
+    var partials = PartialDownloadRecovery(blobs, as: runtime.stamp, logger)
     var last: TransferTask?
     while true {
       let page = try await store.unfinishedTasks(after: last, limit: Self.page)
       guard let final = page.last else {
-        if salvage.hasFailed { room.keepsPartialFiles.store(true, ordering: .relaxed) }
+        if partials.hasFailed { runtime.keepsPartialFiles.store(true, ordering: .relaxed) }
         return running
       }
       last = final
       for task in page where shards.contains(task.sessionID.shard) {
-        await recover(task, &salvage)
+        await recover(task, &partials)
         if task.state == .running { running[task.sessionID, default: []].append(task.id) }
       }
     }
   }
 
-  private func recover(_ known: TransferTask, _ salvage: inout Salvage) async {
-    // What belongs to a session that cannot be read waits with it.
+  private func recover(_ known: TransferTask, _ partials: inout PartialDownloadRecovery) async {
+    // A task of an unreadable session waits until its session can be read.
     guard store.unreadable.row(.session, known.sessionID) == nil else { return }
     var task = known
-    if room.background?.has(task.sessionID) != true {
-      task.partial = await partial(of: task, &salvage)
+    if runtime.background?.has(task.sessionID) != true {
+      task.partial = await partial(of: task, &partials)
     }
     let (recovered, isAhead) = (task, task.partial != known.partial)
-    room.directory[task.id] = task.sessionID
-    room.visit(task.sessionID) { machine, step in
+    runtime.directory[task.id] = task.sessionID
+    runtime.update(task.sessionID) { machine, step in
       _ = machine.take(.recovered(recovered, isAhead: isAhead), &step)
     }
   }
 
-  /// What a download had got: it can go on from there.
-  private func partial(of task: TransferTask, _ salvage: inout Salvage) async -> ResumePoint? {
+  /// Finds the bytes that a download can resume from.
+  private func partial(of task: TransferTask, _ partials: inout PartialDownloadRecovery) async -> ResumePoint?
+  {
     if task.partial?.upload != nil { return task.partial }
     let given = task.resumePoint?.download
-    return await salvage.takeOver(task.id, at: task.partial?.download, given: given).map { .download($0) }
+    return await partials.recover(task.id, at: task.partial?.download, given: given).map { .download($0) }
   }
 
-  /// A delegate that was asked about a begin date is not asked again: suspended tasks begin when they are resumed.
-  private func recoverBeginnings(_ arrived: [TransferSession]) async throws(StoreError) {
+  /// Restores the delegates' answers about begin dates, so that a delegate is asked only once.
+  private func recoverBeginnings(_ arrived: [TransferSession]) async throws(LedgerError) {
     for session in arrived {
-      let mayHaveAsked = room.look(at: session.id) { machine in
+      let mayHaveAsked = runtime.read(at: session.id) { machine in
         machine.tasks.hasBeginDate { session.delegate(of: $0)?.asksForDelayedRequests == true }
       }
       guard mayHaveAsked == true else { continue }
       for state in [Decision.State.answered, .expired] {
         try await forEachDecision(of: session.id, state) { decision in
           if decision.type == .taskWillBeginDelayedRequest {
-            give(.hadBegun(decision.taskID), to: session.id)
+            give(.beginApproved(decision.taskID), to: session.id)
           }
         }
       }
     }
   }
 
-  /// Decisions of tasks that are carried out elsewhere can still be answered.
-  private func recoverQuestions(_ arrived: [TransferSession]) async throws(StoreError) {
-    for session in arrived where room.background?.has(session.id) == true {
+  /// Restores the pending decisions of background tasks, which can still be answered.
+  private func recoverQuestions(_ arrived: [TransferSession]) async throws(LedgerError) {
+    for session in arrived where runtime.background?.has(session.id) == true {
       try await forEachDecision(of: session.id, .pending) { decision in
-        let kind: Question.Kind? =
+        let kind: OpenDecision.Kind? =
           decision.type == .taskWillBeginDelayedRequest
           ? .delayedRequest : decision.challengeMethod.map { .challenge($0) }
-        // It waits no longer than it was to, however the clock is set.
+        // The remaining time is at most the original one, even if the wall clock was set back.
         let whole = decision.expiresAt.since(decision.createdAt)
         give(
-          .waits(
+          .recoverDecision(
             decision.taskID, decision.id, number: decision.question, kind,
             seconds: min(whole, decision.expiresAt.since(now))), to: session.id)
       }
@@ -159,7 +161,7 @@ struct Recovery: Sendable {
 
   private func forEachDecision(
     of session: SessionID, _ state: Decision.State, _ body: (Decision) -> Void
-  ) async throws(StoreError) {
+  ) async throws(LedgerError) {
     var last: DecisionID?
     while true {
       let page = try await store.decisions(of: session, state: state, after: last, limit: Self.page)
@@ -169,34 +171,35 @@ struct Recovery: Sendable {
     }
   }
 
-  // MARK: Beside serving
+  // MARK: While requests are served
 
-  /// Finds out how far the other process has come, beside serving: what it has, what it has told, and which tasks were created but
-  /// not handed over. What it tells later is heard from then on. Called after `recover`; again where it fails.
-  func catchUp(with shards: ShardSet) async throws(StoreError) {
-    if let background = room.background, background.isNeeded {
-      // In the order in which a task passes through them: none slips by between two of the readings.
+  /// Reads the worker's progress: unread commands, stored work, and reports. Then submits the tasks that were created but not
+  /// submitted. Call it after `recover`, and again if it throws.
+  func catchUp(with shards: ShardSet) async throws(LedgerError) {
+    if let background = runtime.background, background.isNeeded {
+      // Commands become work, and work becomes reports. Reading in this order misses no task.
       let commands = try await submittedTasks()
       let work = try await recoverWork()
-      news.workerRefuses(commands.unread + work.unread)
-      try await news.hear(shards, readsAll: true)
-      // Whoever cannot read how far a task has come, or what was told of it, must not begin it anew.
-      let known = commands.known.union(work.known).union(news.refusedTasks)
+      workerReports.recordWorkerUndecodable(commands.unread + work.unread)
+      try await workerReports.startReading(shards, readsAll: true)
+      // A task whose progress or reports cannot be read may have sent its request, so it must not start again.
+      let known = commands.known.union(work.known).union(workerReports.refusedTasks)
       for session in sessions.sessions(of: shards) where background.has(session.id) {
-        give(.allElsewhereKnown(except: known), to: session.id)
+        give(.workerTasksKnown(except: known), to: session.id)
       }
     } else {
-      try await news.hear(shards, readsAll: shards.contains(NewsReader.commonShard))
+      try await workerReports.startReading(
+        shards, readsAll: shards.contains(WorkerReportReader.shardOfGeneralReports))
     }
-    news.catchUp()
-    room.background?.ring()
+    workerReports.catchUp()
+    runtime.background?.wakeWorker()
   }
 
-  /// Tasks that the other process has, or that nobody can say of that it has not; and how many documents cannot be read.
+  /// The tasks that the worker has or may have, and the number of unreadable documents.
   private typealias Known = (known: Set<TaskID>, unread: Int)
 
-  /// Those whose commands wait.
-  private func submittedTasks() async throws(StoreError) -> Known {
+  /// The tasks with a waiting submit command.
+  private func submittedTasks() async throws(LedgerError) -> Known {
     var found: Known = ([], 0)
     var number: Int64 = 0
     while true {
@@ -205,7 +208,8 @@ struct Recovery: Sendable {
       number = last.number
       for row in rows {
         do throws(RecordFault) {
-          if case .submit(let task) = try WorkerDocument.decode(BackgroundCommand.self, row.content.document)
+          if case .submit(let task) = try QueueDocumentCoding.decode(
+            BackgroundCommand.self, row.content.document)
           {
             found.known.insert(task)
           }
@@ -219,7 +223,7 @@ struct Recovery: Sendable {
     }
   }
 
-  private func recoverWork() async throws(StoreError) -> Known {
+  private func recoverWork() async throws(LedgerError) -> Known {
     let damaged = store.unreadable.rows(of: .work).compactMap { TaskID($0.id) }
     var found: Known = (Set(damaged), 0)
     var last: TaskID?
@@ -229,9 +233,9 @@ struct Recovery: Sendable {
       last = final.task
       for work in page {
         do throws(RecordFault) {
-          let state = try WorkerDocument.decode(WorkState.self, work.document)
-          if let session = room.directory[work.task] {
-            give(.isElsewhere(work.task, Elsewhere(state)), to: session)
+          let state = try QueueDocumentCoding.decode(WorkState.self, work.document)
+          if let session = runtime.directory[work.task] {
+            give(.isAtWorker(work.task, ReceivedCommands(state)), to: session)
           }
         } catch {
           found.unread += 1

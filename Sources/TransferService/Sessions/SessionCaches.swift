@@ -2,11 +2,12 @@ internal import EngineAPI
 internal import HTTPCache
 internal import TransferModel
 
-/// What can be done with the caches of sessions (URLCache).
+/// Use cases of session caches (URLCache).
 struct SessionCaches: Sendable {
   let sessions: Sessions
 
-  /// What a session's cache holds against what it may (URLCache), and its entries, the last used first; nil: it has none.
+  /// Returns the usage of a session's cache and its entries, the most recently used first. Returns `nil` if the session has no
+  /// cache.
   func cache(
     of id: SessionID, entries limit: Int
   ) async throws(ServiceError) -> (usage: CacheUsage, entries: [CacheUsage.Entry])? {
@@ -22,7 +23,9 @@ struct SessionCaches: Sendable {
 
   private func openCache(of id: SessionID) async throws(ServiceError) -> ResponseCache? {
     let session = try sessions.session(id)
-    guard session.state != .invalid, let cache = sessions.room.engine.cache(of: session) else { return nil }
+    guard session.state != .invalid, let cache = sessions.runtime.engine.cache(of: session) else {
+      return nil
+    }
     await withCheckedContinuation { continuation in cache.whenReady { continuation.resume() } }
     return cache
   }

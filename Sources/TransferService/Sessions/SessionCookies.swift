@@ -4,22 +4,21 @@ internal import HTTPCookies
 internal import Ledger
 internal import TransferModel
 
-/// What can be done with the cookies of sessions (HTTPCookieStorage).
+/// Use cases of session cookies (HTTPCookieStorage).
 struct SessionCookies: Sendable {
   let sessions: Sessions
 
-  private var engine: any LocalCarrier { sessions.room.engine }
+  private var engine: any TransferExecuting { sessions.runtime.engine }
   private var now: Timestamp { sessions.identifiers.now() }
 
-  /// A session's cookies, the oldest first (HTTPCookieStorage.cookies).
+  /// Returns a session's cookies, the oldest first (HTTPCookieStorage.cookies).
   func cookies(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) -> [Cookie] {
     _ = try sessions.session(id)
     return try await sessions.withStorage(of: id) { engine.cookies.cookies(of: id, filter, now: now) }
   }
 
-  /// Puts cookies into a session's jar as they are, in place of those of the same domain, path and name
-  /// (HTTPCookieStorage.setCookie(_:)).
-  /// - Returns: those of them that the jar has now, as it has them.
+  /// Stores cookies. A cookie replaces another of the same domain, path and name (HTTPCookieStorage.setCookie(_:)).
+  /// - Returns: the given cookies that the jar has now, as it has them.
   func set(_ cookies: [Cookie], of id: SessionID) async throws(ServiceError) -> [Cookie] {
     guard try sessions.session(id).state != .invalid else { throw .sessionInvalid }
     return try await sessions.withStorage(of: id) { () async throws(ServiceError) in
@@ -30,7 +29,7 @@ struct SessionCookies: Sendable {
           }
           return
         }
-        // Shown at once. The worker decides which other cookies they evict.
+        // Readers see the change at once. The worker decides which other cookies are evicted.
         let changes = cookies.map { cookie in
           cookie.isExpired(at: cookie.lastAccess) ? CookieJar.Change.removed(cookie.key) : .stored(cookie)
         }
@@ -43,7 +42,7 @@ struct SessionCookies: Sendable {
     }
   }
 
-  /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).
+  /// Deletes the cookies that match the filter (HTTPCookieStorage.deleteCookie(_:)).
   func remove(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) {
     _ = try sessions.session(id)
     try await sessions.changeStorage(of: id) { change, isBackground in

@@ -4,19 +4,19 @@ package import JSON
 internal import Ledger
 package import TransferModel
 
-/// What can be done with the credentials of sessions (URLCredentialStorage).
+/// Use cases of session credentials (URLCredentialStorage).
 struct SessionCredentials: Sendable {
   let sessions: Sessions
 
-  private var engine: any LocalCarrier { sessions.room.engine }
+  private var engine: any TransferExecuting { sessions.runtime.engine }
 
-  /// What a session remembers (URLCredentialStorage.allCredentials).
+  /// Returns a session's credentials (URLCredentialStorage.allCredentials).
   func credentials(of id: SessionID) async throws(ServiceError) -> [CredentialEntry] {
     _ = try sessions.session(id)
     return try await sessions.withStorage(of: id) { engine.credentials.entries(of: id) }
   }
 
-  /// Remembers a credential as the one that is used in its space (URLCredentialStorage.setDefaultCredential(_:for:)).
+  /// Stores a credential as the default of its protection space (URLCredentialStorage.setDefaultCredential(_:for:)).
   func set(
     _ credential: Credential, for space: ProtectionSpace, in id: SessionID
   ) async throws(ServiceError) {
@@ -37,7 +37,7 @@ struct SessionCredentials: Sendable {
     }
   }
 
-  /// Forgets the credentials of the spaces that `matches` says.
+  /// Deletes the credentials of the protection spaces that `matches` accepts.
   func remove(
     of id: SessionID, where matches: @Sendable (ProtectionSpace) -> Bool
   ) async throws(ServiceError) {
@@ -54,7 +54,7 @@ struct SessionCredentials: Sendable {
 }
 
 extension CredentialEntry {
-  /// Reads what a client stores in a session.
+  /// Reads the credential that a client stores in a session.
   package init(_ value: JSONValue) throws(InvalidFields) {
     let violations = Violations()
     var reader = ObjectReader(value, at: "", violations)
@@ -68,10 +68,10 @@ extension CredentialEntry {
     if var fields = reader.object("credential") {
       credential = Credential(validating: &fields)
       if let read = credential {
-        // What is for one task only cannot be stored.
+        // A credential with the persistence `none` serves one task only, so it cannot be stored.
         let persistence = fields.value("persistence") == nil ? .forSession : read.persistence
         credential?.persistence = persistence
-        if persistence == .none { fields.reject("persistence", "must be forSession or permanent") }
+        if persistence == .none { fields.reject("persistence", "must be forSession or permanent, not none") }
         _ = read.fits(space?.authenticationMethod ?? .default, &fields)
       }
     } else if reader.isMissing("credential") {

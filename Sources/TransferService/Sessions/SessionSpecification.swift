@@ -1,12 +1,12 @@
 package import TransferModel
 
-/// What a client asks for when it creates a session.
+/// A client's request for a new session.
 package struct SessionSpecification: Sendable {
   package var type = SessionType.default
   package var description: String?
   package var configuration = SessionConfiguration()
   package var delegate: SessionDelegate?
-  /// Of a background session, and of no other.
+  /// The identifier of a background session. Other sessions have none.
   package var identifier: String?
 
   package init() {}

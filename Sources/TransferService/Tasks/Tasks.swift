@@ -7,28 +7,28 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferModel
 
-/// What can be done with tasks.
+/// Use cases of tasks.
 struct Tasks: Sendable {
-  /// Seconds for which an end is waited for that is on its way to the disk.
-  static let patience = 30.0
+  /// The limit, in seconds, of the wait for an end that is being committed.
+  static let waitLimit = 30.0
 
-  let room: MachineRoom
+  let runtime: SessionRuntime
   let sessions: Sessions
   let identifiers: IdentifierSource
 
-  var spool: RequestSpool { RequestSpool(room: room) }
-  private var store: any Ledger { room.recorder.store }
+  var spool: RequestSpool { RequestSpool(runtime: runtime) }
+  private var store: any Ledger { runtime.recorder.store }
 
   // MARK: Reading
 
   func task(_ id: TaskID) async throws(ServiceError) -> TransferTask {
-    let known = room.task(id)
+    let known = runtime.task(id)
     if let known, !known.isEnding, !known.isCreating { return known.task }
-    // An end is on the disk, where streams may read of it, a moment before its machine lets go of the task.
-    do throws(StoreError) {
+    // A task's end is committed, and event streams may report it, shortly before its machine removes the task.
+    do throws(LedgerError) {
       let task = try await store.task(id)
       if let task, known?.isEnding != true || task.state == .completed {
-        if let row = store.unreadable.row(.session, task.sessionID) { throw StoreError.unreadable(row) }
+        if let row = store.unreadable.row(.session, task.sessionID) { throw LedgerError.unreadable(row) }
         return task
       }
     } catch {
@@ -38,53 +38,53 @@ struct Tasks: Sendable {
     return known.task
   }
 
-  /// A page of a session's tasks, oldest first, each as it is now.
+  /// Returns a page of a session's tasks in their current state, oldest first.
   func page(_ query: TaskQuery) async throws(ServiceError) -> [TransferTask] {
     _ = try sessions.session(query.session)
     let stored: [TransferTask]
-    do throws(StoreError) { stored = try await store.tasks(query) } catch { throw .store(error) }
-    return room.look(at: query.session) { machine in
+    do throws(LedgerError) { stored = try await store.tasks(query) } catch { throw .store(error) }
+    return runtime.read(at: query.session) { machine in
       stored.map { $0.state == .completed ? $0 : machine.task($0.id)?.task ?? $0 }
     } ?? stored
   }
 
-  /// The metrics of a finished task as JSON; nil where there are none.
+  /// - Returns: the metrics of a finished task as JSON, or `nil` if there are none.
   func metrics(of id: TaskID) async throws(ServiceError) -> [UInt8]? {
-    do throws(StoreError) { return try await store.metrics(of: id) } catch { throw .store(error) }
+    do throws(LedgerError) { return try await store.metrics(of: id) } catch { throw .store(error) }
   }
 
-  /// Returns once the task's end is committed, or when `seconds` have passed.
-  /// - Parameter isPatient: it returns, too, when the service is about to stop.
-  /// - Returns: the task as it has ended, where that is known.
+  /// Waits until the task's end is committed, or `seconds` have passed.
+  /// - Parameter isPatient: whether the wait also ends when the service begins to stop.
+  /// - Returns: the task as committed at its end, if it has ended.
   @discardableResult
   func waitForEnd(of task: TaskID, seconds: Double, isPatient: Bool = false) async -> TransferTask? {
-    guard let session = room.directory[task] else { return nil }
+    guard let session = runtime.directory[task] else { return nil }
     let waiter = Waiter()
-    // Under the session's lock: a task that is there then has not told those who wait for its end.
-    let ticket = room.look(at: session) { machine in
-      !machine.tasks.contains(task) ? nil : room.waiters.enter(waiter, for: task, isPatient: isPatient)
+    // Under the session's lock: a task that is present has not yet called the waiters for its end.
+    let ticket = runtime.read(at: session) { machine in
+      !machine.tasks.contains(task) ? nil : runtime.waiters.add(waiter, for: task, isPatient: isPatient)
     }
     guard let ticket, let ticket else { return nil }
-    room.deadlines.add(.wait(ticket), after: seconds)
+    runtime.deadlines.add(.wait(ticket), after: seconds)
     await waiter.wait()
-    room.deadlines.remove(.wait(ticket))
-    return room.waiters.leave(ticket)
+    runtime.deadlines.remove(.wait(ticket))
+    return runtime.waiters.remove(ticket)
   }
 
   // MARK: Creating
 
   /// Creates all tasks or none, in one commit. Tasks that are created resumed then start.
-  /// - Parameter reply: makes the reply to store for repeated requests with the same Idempotency-Key; nil: none.
+  /// - Parameter reply: makes the reply to store for repeated requests with the same Idempotency-Key, or returns `nil` for none.
   func create(
     _ specifications: [TaskSpecification], in session: TransferSession,
     reply: @escaping @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
   ) async throws(ServiceError) -> [TransferTask] {
-    guard !room.waiters.isDraining else { throw .draining }
-    // Checked early, so that no bodies are written for tasks that would be refused. `room.create` makes the binding check.
-    if let refusal = room.look(at: session.id, { $0.refusal(ofTasks: specifications.count) }) ?? nil {
+    guard !runtime.waiters.isDraining else { throw .draining }
+    // Checked early, so that no bodies are written for tasks that would be refused. `SessionRuntime.create` makes the binding check.
+    if let refusal = runtime.read(at: session.id, { $0.refusal(ofTasks: specifications.count) }) ?? nil {
       throw ServiceError(refusal)
     }
-    let isUnheard = session.type == .background && !room.hub.hasListeners(of: session)
+    let isUnheard = session.type == .background && !runtime.hub.hasListeners(of: session)
     var wanted = specifications.map { specification in
       var task = NewTask(id: identifiers.make(), specification)
       task.specification.isDiscretionary = isUnheard
@@ -94,11 +94,11 @@ struct Tasks: Sendable {
     let bodies = try await spool.write(&wanted, in: session)
     do throws(ServiceError) {
       try keepInMemory(wanted, of: session, as: place)
-      return try await room.create(wanted, in: session.id, reply: reply)
+      return try await runtime.create(wanted, in: session.id, reply: reply)
     } catch {
-      room.engine.memoryFiles.release(place, of: session.id)
+      runtime.engine.memoryFiles.release(place, of: session.id)
       spool.remove(bodies, of: session)
-      if case .sessionNotFound = error { throw sessions.missing(session.id) }
+      if case .sessionNotFound = error { throw sessions.notFoundError(session.id) }
       throw error
     }
   }
@@ -108,7 +108,7 @@ struct Tasks: Sendable {
     _ tasks: [NewTask], of session: TransferSession, as name: String
   ) throws(ServiceError) {
     guard session.type == .ephemeral else { return }
-    let files = room.engine.memoryFiles
+    let files = runtime.engine.memoryFiles
     let size = tasks.map(\.specification).reduce(0) {
       $0 + $1.request.bodySizeInMemory + MemoryFiles.bytesToReserve(forValueOf: $1.textSize)
     }
@@ -119,7 +119,7 @@ struct Tasks: Sendable {
     }
   }
 
-  // MARK: Verbs
+  // MARK: Commands
 
   /// URLSessionTask.resume(). A no-op on a finished task.
   func resume(_ id: TaskID) async throws(ServiceError) -> TransferTask { try await give(.resume(id), to: id) }
@@ -129,24 +129,24 @@ struct Tasks: Sendable {
     try await give(.suspend(id), to: id)
   }
 
-  /// URLSessionTask.cancel(). The end comes later, as NSURLErrorCancelled; a no-op on a finished task.
-  /// - Parameter keepsPartial: what a download has got is kept for resume data
+  /// URLSessionTask.cancel(). The task ends later with NSURLErrorCancelled. A no-op on a finished task.
+  /// - Parameter keepsPartial: whether a download's bytes are kept for resume data
   ///   (URLSessionDownloadTask.cancel(byProducingResumeData:)).
   func cancel(_ id: TaskID, keepsPartial: Bool = false) async throws(ServiceError) -> TransferTask {
     try await give(.cancel(id, keepsPartial: keepsPartial), to: id)
   }
 
-  private func give(_ input: Input, to id: TaskID) async throws(ServiceError) -> TransferTask {
-    switch await room.give(input, to: id) {
+  private func give(_ input: SessionInput, to id: TaskID) async throws(ServiceError) -> TransferTask {
+    switch await runtime.handle(input, to: id) {
     case .task(let task): return task
     case .evicted:
       _ = try await task(id)
-      throw .storeUnavailable("the task could not be read")
+      throw .storeUnavailable("the task cannot be read")
     default: return try await task(id)
     }
   }
 
-  /// Changes a task, where `isExpected` finds it as the client knows it.
+  /// Changes a task if `isExpected` accepts its current version (If-Match).
   func patch(
     _ id: TaskID, _ patch: TaskPatch, if isExpected: @escaping @Sendable (TransferTask) -> Bool
   ) async throws(ServiceError) -> TransferTask {
@@ -156,19 +156,19 @@ struct Tasks: Sendable {
     case .full: throw .submittedTasksFull
     case .over: break
     }
-    await waitForEnd(of: id, seconds: Self.patience)
+    await waitForEnd(of: id, seconds: Self.waitLimit)
     return try await patchEnded(id, patch, if: isExpected)
   }
 
   private func patchEnded(
     _ id: TaskID, _ patch: TaskPatch, if isExpected: @Sendable (TransferTask) -> Bool
   ) async throws(ServiceError) -> TransferTask {
-    try await room.recorder.write { () async throws(ServiceError) in
+    try await runtime.recorder.write { () async throws(ServiceError) in
       let ended = try await task(id)
       guard isExpected(ended) else { throw .preconditionFailed }
-      var change = StoreChange()
+      var change = LedgerChange()
       let task = patch.applied(to: ended)
-      change.respecifiedTasks = [task]
+      change.editedTasks = [task]
       change.owner = task.sessionID
       change.conditions = [.unchanged(ended)]
       return (change, task)
@@ -179,7 +179,7 @@ struct Tasks: Sendable {
     _ id: TaskID, _ patch: TaskPatch, if isExpected: @escaping @Sendable (TransferTask) -> Bool
   ) async -> Patched {
     await withCheckedContinuation { continuation in
-      let isThere = room.visit(task: id) { machine, step in
+      let isThere = runtime.update(task: id) { machine, step in
         var result = Patched.over
         if let known = machine.task(id), !known.isEnding {
           if !isExpected(known.task) {
@@ -193,7 +193,7 @@ struct Tasks: Sendable {
           }
         }
         let told = result
-        step.settled.append { continuation.resume(returning: $0 ? told : .over) }
+        step.onCommit.append { continuation.resume(returning: $0 ? told : .over) }
       }
       if !isThere { continuation.resume(returning: .over) }
     }

@@ -7,34 +7,34 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferModel
 
-/// What the service asks for, and what the engine is asked for.
+/// Handles the service's commands.
 extension BackgroundWorker {
-  func take(_ rows: [Queued<StoredCommand>]) async throws(StoreError) {
+  func take(_ rows: [QueueRow<StoredCommand>]) async throws(LedgerError) {
     let found = rows.map {
-      RefusedDocuments.Decoded<BackgroundCommand>(
+      UndecodableDocuments.Decoded<BackgroundCommand>(
         .init(number: $0.number, document: $0.content.document, session: $0.content.session))
     }
     let tasks: [TaskID: TransferTask]
     let large: [SessionID: TransferSession]
-    do throws(StoreError) {
+    do throws(LedgerError) {
       var new: [WorkerInput] = []
       for id in Set(rows.map(\.content.session)).sorted() where session(id) == nil {
         guard let row = try await readableSession(id, in: store), row.type == .background else { continue }
         new.append(.session(row))
       }
-      if !new.isEmpty { give(new) }
+      if !new.isEmpty { handle(new) }
       (tasks, large) = try await submitted(found)
     } catch {
-      logger.error("tasks cannot be read", metadata: ["error": "\(error)"])
+      logger.error("cannot read tasks from the database", metadata: ["error": "\(error)"])
       throw error
     }
     let incomplete = tasks.values.filter { !mayBegin($0, with: large[$0.sessionID]) }
     for task in incomplete {
       logger.error(
-        "the session of a task cannot be read: the task waits until a process starts that can read it",
+        "cannot read the session of a task; the task waits for a worker that can",
         metadata: ["task": "\(task.id)", "session": "\(task.sessionID)"])
     }
-    // By now it is known which of them cannot be read: they may be mended, and handed over then.
+    // The reads above have found all unreadable rows. Their documents stay in the queue, because the rows may be repaired.
     let (commands, left) = refused.withLock {
       for task in incomplete { $0.refuse(DocumentSubject(task.id)) }
       return ($0.read(found, where: store.unreadable.isDamaged), $0.count)
@@ -46,25 +46,25 @@ extension BackgroundWorker {
       guard let session = row.session else { continue }
       switch command {
       case .submit(let id):
-        // What cannot be read may be mended, and handed over then.
-        guard let task = tasks[id], !store.unreadable.hasWork(of: id, in: session) else { continue }
+        // The task's rows may be repaired later and the task submitted then.
+        guard let task = tasks[id], !store.unreadable.hasUnreadableRows(of: id, in: session) else { continue }
         inputs.append(.submit(task, in: large[session]))
       case .task(let task, let command): inputs.append(.command(command, task))
       case .session(let command):
-        // In its place: what concerns a session is done before a task of it is begun that comes later.
-        inputs.append(.aside(page.asides.count))
+        // Keeps the order: a session's command runs before the tasks that were submitted after it.
+        inputs.append(.sessionCommand(page.asides.count))
         page.asides.append((command, session))
-        if case .forget = command { inputs.append(.forget(session)) }
+        if case .forget = command { inputs.append(.releaseSession(session)) }
       }
     }
-    give(inputs, of: page)
+    handle(inputs, of: page)
   }
 
-  /// The tasks that are handed over, and their large sessions, read from their rows. Each page reads them again, because a session's last
-  /// attempt may end at any time and leave the machine only an outline. Unreadable sessions are left out.
+  /// Reads the tasks to be submitted, and their large sessions. Each page reads the sessions again, because a session's last
+  /// attempt may end at any time and leave only an outline. Unreadable sessions are left out.
   private func submitted(
-    _ found: [RefusedDocuments.Decoded<BackgroundCommand>]
-  ) async throws(StoreError) -> (tasks: [TaskID: TransferTask], large: [SessionID: TransferSession]) {
+    _ found: [UndecodableDocuments.Decoded<BackgroundCommand>]
+  ) async throws(LedgerError) -> (tasks: [TaskID: TransferTask], large: [SessionID: TransferSession]) {
     let ids = found.compactMap { if case .success(.submit(let task)) = $0.value { task } else { nil } }
     let tasks = try await store.tasks(ids)
     var large: [SessionID: TransferSession] = [:]
@@ -75,28 +75,28 @@ extension BackgroundWorker {
     return (Dictionary(tasks.map { ($0.id, $0) }, uniquingKeysWith: { $1 }), large)
   }
 
-  /// Gives the machine the background sessions, and returns them.
+  /// Reads the background sessions, gives them to the machine, and returns them.
   @discardableResult
-  func loadSessions() async throws(StoreError) -> [SessionID: TransferSession] {
+  func loadSessions() async throws(LedgerError) -> [SessionID: TransferSession] {
     let sessions = try await store.sessions().map(\.session).filter { $0.type == .background }
-    give(sessions.map { .session($0) })
+    handle(sessions.map { .session($0) })
     return Dictionary(sessions.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
   }
 
-  /// The cookies of a session are others now: for the next of these processes, and for the service.
+  /// Stores changed cookies, for the next worker and for the service.
   func cookiesChanged(_ session: SessionID, _ changes: [CookieJar.Change]) {
-    var change = StoreChange()
+    var change = LedgerChange()
     change.cookies = changes.map { (session, $0) }
-    change.tell(.changedCookies(session, changes))
+    change.report(.changedCookies(session, changes))
     record(change)
   }
 }
 
-/// A session; nil if there is none, or its row is unreadable.
-private func readableSession(_ id: SessionID, in store: any Ledger) async throws(StoreError)
+/// - Returns: the session, or `nil` if it does not exist or its row is unreadable.
+private func readableSession(_ id: SessionID, in store: any Ledger) async throws(LedgerError)
   -> TransferSession?
 {
-  do throws(StoreError) {
+  do throws(LedgerError) {
     return try await store.session(id)
   } catch {
     guard case .unreadable = error else { throw error }

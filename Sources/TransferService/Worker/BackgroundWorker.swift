@@ -8,26 +8,26 @@ internal import Synchronization
 package import TransferCore
 package import TransferModel
 
-/// Carries the tasks of background sessions out, in a process of its own: takes commands from the store, tries again what failed, and
-/// tells what happened by rows that the service takes whenever it is there.
+/// Runs the tasks of background sessions in a process of its own. It reads commands from the ledger, retries failed attempts, and
+/// reports to the service through rows.
 ///
-/// What it decides, `WorkerMachine` decides. This gives it inputs under a lock, and carries its turns out in their order: one thread at
-/// a time, outside of that lock.
+/// `WorkerMachine` decides. This class gives it inputs under a lock and executes its effects in order, one thread at a time,
+/// outside the lock.
 package final class BackgroundWorker: Sendable {
-  /// A turn that is to be carried out.
+  /// Effects to be executed.
   private struct Step {
-    let turn: WorkerTurn
+    let effects: WorkerEffects
     let page: Page
-    /// Called once the turn is on the disk.
+    /// Called after the commit of the effects.
     let written: (@Sendable () -> Void)?
   }
-  /// Commands that were read together: what they cause is one commit, and their rows go with it.
+  /// Commands that were read together. One commit writes their effects and deletes their rows.
   struct Page {
     var taken: [ClosedRange<Int64>] = []
-    /// How many documents cannot be read, where that is to be told.
+    /// The number of unreadable documents, or `nil` if the service need not be informed.
     var refused: Int?
-    /// Commands that concern no task, in the order of the turn's asides.
-    var asides: [WorkerDesk.Aside] = []
+    /// Commands about whole sessions, in the order of the effects.
+    var asides: [WorkerCommandDispatcher.SessionCommandEntry] = []
 
     var isEmpty: Bool { taken.isEmpty && refused == nil }
   }
@@ -35,111 +35,114 @@ package final class BackgroundWorker: Sendable {
     var machine: WorkerMachine
     var steps = SerialDrain<Step>()
     var random: RandomSource
-    /// What an earlier process left is known.
+    /// Whether the work of an earlier worker has been recovered.
     var hasStarted = false
     var whenIdle: [@Sendable () -> Void] = []
   }
 
   let store: any Ledger
-  let engine: any LocalCarrier
+  let engine: any TransferExecuting
   let blobs: any BlobStore
-  private let desk: WorkerDesk
+  private let dispatcher: WorkerCommandDispatcher
   let logger: Logger
   let now: @Sendable () -> Timestamp
-  /// What it cannot read of what it finds.
-  let refused = Mutex(RefusedDocuments())
+  /// The documents that this worker cannot read.
+  let refused = Mutex(UndecodableDocuments())
   private let state: Mutex<State>
   let deadlines: DeadlineQueue
-  private let alarms: Alarms
+  private let timers: TimerSource
   private let load = Mutex(LoadAverage.Sample())
-  private let bell: any Bell
+  private let waker: any Waker
   private let reader = Mutex<QueueReader<StoredCommand>?>(nil)
 
   /// - Parameters:
-  ///   - relay: what the engine delivers its facts to.
-  ///   - bell: the service's; it may not be there.
-  ///   - alarms: keep the time of the next attempts.
-  ///   - spawn: how it does something beside everything else.
+  ///   - relay: delivers the engine's facts.
+  ///   - bell: wakes the services, if any run.
+  ///   - alarms: the timer of the next attempts.
+  ///   - spawn: starts detached tasks.
   ///   - random: spreads the times of the next attempts.
   package init(
-    store: any Ledger, engine: any LocalCarrier, relay: FactRelay, blobs: any BlobStore,
-    bell: any Bell, alarms: Alarms, discretion: DiscretionaryPolicy, now: @escaping @Sendable () -> Timestamp,
-    spawn: Spawn = Spawn(), random: RandomSource = RandomSource(seed: .random(in: 0 ... .max)), logger: Logger
+    store: any Ledger, engine: any TransferExecuting, relay: FactCallback, blobs: any BlobStore,
+    waker: any Waker, timers: TimerSource, discretion: DiscretionaryPolicy,
+    now: @escaping @Sendable () -> Timestamp,
+    spawn: TaskSpawner = TaskSpawner(), random: RandomSource = RandomSource(seed: .random(in: 0 ... .max)),
+    logger: Logger
   ) {
     self.store = store
     self.engine = engine
     self.blobs = blobs
-    desk = WorkerDesk(engine: engine, blobs: blobs)
-    self.bell = bell
-    self.alarms = alarms
+    dispatcher = WorkerCommandDispatcher(engine: engine, blobs: blobs)
+    self.waker = waker
+    self.timers = timers
     self.now = now
     self.logger = logger
     state = Mutex(State(machine: WorkerMachine(discretion: discretion), random: random))
-    deadlines = DeadlineQueue(now: now, alarms: alarms)
+    deadlines = DeadlineQueue(now: now, timers: timers)
     relay.connect { [weak self] in self?.absorb($0) }
-    let storageReader = StorageReader(store: store, now: now, logger: logger)
+    let storageReader = SessionStorageReader(store: store, now: now, logger: logger)
     engine.storages.connect(
-      SessionStorages.Source { session, loaded in
+      SessionStorageLoader.Source { session, loaded in
         spawn { loaded(await storageReader.contents(of: session)) }
       } settle: { [weak self] _, settled in
-        self?.give([], written: { settled(true) })
+        self?.handle([], written: { settled(true) })
       })
-    // Both are called under the lock of the storage: they record, and carry out nothing else.
+    // Both are called under the lock of the storage, so they may only record.
     engine.cookies.onChange { [weak self] in self?.cookiesChanged($0, $1) }
     engine.credentials.onChange { [weak self] session, changes in
-      var change = StoreChange(changes, of: session)
-      // The worker writes for sessions of all services.
+      var change = LedgerChange(changes, of: session)
+      // The worker writes for the sessions of all services.
       change.owner = nil
       self?.record(change)
     }
     deadlines.onFire { [weak self] purpose in
-      if case .begin(let task) = purpose { self?.give([.due(task)]) }
+      if case .begin(let task) = purpose { self?.handle([.retryDue(task)]) }
     }
-    let commands = QueueReader(spawn) { (number: Int64) async throws(StoreError) in
+    let commands = QueueReader(spawn) { (number: Int64) async throws(LedgerError) in
       try await store.commands(after: number, limit: 500)
-    } take: { [weak self] rows async throws(StoreError) in
+    } take: { [weak self] rows async throws(LedgerError) in
       try await self?.take(rows)
     }
     reader.withLock { $0 = commands }
   }
 
-  /// There may be commands. Those that come before it has taken up what it is to do them to are read at the end of its start.
-  package func lookForCommands() {
+  /// Reads new commands. Commands that arrive before the earlier worker's tasks are recovered are read at the end of `start`.
+  package func pollCommands() {
     guard state.withLock({ $0.hasStarted }) else { return }
-    reader.withLock { $0 }?.look()
+    reader.withLock { $0 }?.poll()
   }
 
-  /// Reads the commands that are there now.
-  func readCommands() async throws(StoreError) {
+  /// Reads the commands that are in the ledger now.
+  func readCommands() async throws(LedgerError) {
     state.withLock { $0.hasStarted = true }
     try await reader.withLock { $0 }?.readAll()
   }
 
-  /// Under which it carries tasks out; 0 before it has begun.
+  /// The worker's epoch; 0 before `start`.
   var epoch: Epoch { store.epoch ?? 0 }
 
-  /// Looks whether another has taken its place: what it writes is written no more then.
-  package func follow() { store.follow() }
+  /// Checks whether another worker has taken over. The ledger then refuses this worker's writes.
+  package func follow() { store.publishRemoteCommits() }
 
-  /// True where there is nothing to be done, now or later.
+  /// Whether the worker has no tasks, running or waiting.
   package var isIdle: Bool { state.withLock { $0.machine.attempts.isEmpty } }
 
-  /// True where nothing is under way, and nothing yields to others.
+  /// Whether no attempt is running, and no task yields to others.
   package var isQuiet: Bool { state.withLock { $0.machine.isQuiet } }
 
-  /// Calls `done` once what carries the transfers out has come round: it is not stuck.
+  /// Calls `done` from the engine's transfer loops, which shows that they are not stuck.
   package func ping(_ done: @escaping @Sendable () -> Void) { engine.ping(done) }
 
-  /// True where the service hears the bell.
-  package func isHeard() -> Bool { bell.ring() }
+  /// Wakes the services.
+  /// - Returns: whether a service received the wake-up.
+  package func canReachService() -> Bool { waker.wake() }
 
-  /// Looks again whether discretionary tasks may run: others have ended, or it is time.
-  package func reviewDiscretionary() { give([.review]) }
+  /// Checks again whether discretionary tasks may run, because other tasks have ended or time has passed.
+  package func reviewDiscretionary() { handle([.review]) }
 
   func session(_ id: SessionID) -> TransferSession? { state.withLock { $0.machine.sessions[id] } }
 
   /// Whether the task has begun or can begin.
-  /// - Parameter row: the task's session as read from its row, if it is large and can be read.
+  /// - Parameter row: the task's session from its row, if the session is large and readable.
   func mayBegin(_ task: TransferTask, with row: TransferSession?) -> Bool {
     guard task.state != .completed, row == nil, session(task.sessionID)?.isLarge == true else { return true }
     return state.withLock { $0.machine.attempts[task.id] != nil }
@@ -149,40 +152,40 @@ package final class BackgroundWorker: Sendable {
 
   private func absorb(_ facts: [TransferFact]) {
     let isProgress = facts.contains { if case .progress = $0 { true } else { false } }
-    give(
-      facts.map { .fact($0) }, isServiceThere: isProgress && isHeard(),
+    handle(
+      facts.map { .fact($0) }, isServiceThere: isProgress && canReachService(),
       written: LiveBody.storedCallback(for: facts))
   }
 
-  /// Gives the machine what has happened, as one turn.
-  /// - Parameter written: called once that turn is on the disk.
-  func give(
+  /// Gives inputs to the machine, as one batch of effects.
+  /// - Parameter written: called after the commit of the effects.
+  func handle(
     _ inputs: [WorkerInput], of page: Page = Page(), isServiceThere: Bool = false,
     written: (@Sendable () -> Void)? = nil
   ) {
-    var now = Now(wall: now(), uptime: alarms.now())
-    now.isServiceThere = isServiceThere
+    var now = InputContext(wall: now(), uptime: timers.now())
+    now.isServiceReachable = isServiceThere
     now.load = load.withLock { $0.value(at: now.uptime) }
     let moment = now
     carryOut { state in
-      var turn = WorkerTurn(random: state.random)
-      for input in inputs { state.machine.handle(input, at: moment, into: &turn) }
-      state.random = turn.random
-      return turn.isEmpty && page.isEmpty && written == nil
-        ? [] : [Step(turn: turn, page: page, written: written)]
+      var effects = WorkerEffects(random: state.random)
+      for input in inputs { state.machine.handle(input, at: moment, into: &effects) }
+      state.random = effects.random
+      return effects.isEmpty && page.isEmpty && written == nil
+        ? [] : [Step(effects: effects, page: page, written: written)]
     }
   }
 
-  /// Adds steps under the lock, and carries out what there is unless somebody does.
+  /// Queues effects under the lock. Executes all queued effects unless another thread is doing so.
   private func carryOut(_ decide: (inout State) -> [Step]) {
     let mustDrain = state.withLock { state in
       state.steps.elements += decide(&state)
-      return state.steps.claim()
+      return state.steps.beginDraining()
     }
     guard mustDrain else { return }
     while true {
       let steps = state.withLock { state in
-        let steps = state.steps.take()
+        let steps = state.steps.dequeueAll()
         if steps.isEmpty, state.machine.isIdle {
           for action in state.whenIdle { action() }
           state.whenIdle = []
@@ -194,70 +197,70 @@ package final class BackgroundWorker: Sendable {
     }
   }
 
-  // MARK: Turns
+  // MARK: Effects
 
   private func perform(_ step: Step) {
-    let (turn, page, written) = (step.turn, step.page, step.written)
-    logger.noteRetries(turn.facts)
-    var change = StoreChange(turn)
+    let (effects, page, written) = (step.effects, step.page, step.written)
+    logger.noteRetries(effects.facts)
+    var change = LedgerChange(effects)
     change.takenCommands = page.taken
-    if let count = page.refused { change.tell(.refused(count: count)) }
-    let begun = turn.written
+    if let count = page.refused { change.report(.refused(count: count)) }
+    let begun = effects.written
     if begun.isEmpty, written == nil {
       record(change)
     } else {
       record(change) { [weak self] in
-        if !begun.isEmpty { self?.give(begun.map { .written($0.task, attempt: $0.attempt) }) }
+        if !begun.isEmpty { self?.handle(begun.map { .attemptCommitted($0.task, attempt: $0.attempt) }) }
         written?()
       }
     }
     let epoch = epoch
-    for order in turn.orders { desk.perform(order, page.asides, as: epoch) }
-    for alarm in turn.alarms { set(alarm) }
+    for order in effects.engineCommands { dispatcher.perform(order, page.asides, as: epoch) }
+    for timer in effects.timers { set(timer) }
   }
 
-  /// Writes what has happened, and rings once it is on the disk.
-  /// - Parameter written: called once it is there.
-  func record(_ change: StoreChange, written: (@Sendable () -> Void)? = nil) {
+  /// Records a change, and wakes the services after the commit if the change has reports.
+  /// - Parameter written: called after the commit.
+  func record(_ change: LedgerChange, written: (@Sendable () -> Void)? = nil) {
     guard !change.isEmpty || written != nil else { return }
-    store.record(change) { [bell] in
-      if !change.news.isEmpty { bell.ring() }
+    store.record(change) { [waker] in
+      if !change.workerReports.isEmpty { waker.wake() }
       written?()
     }
   }
 
-  private func set(_ alarm: WorkerTurn.Alarm) {
-    switch alarm {
+  private func set(_ timer: WorkerEffects.TimerChange) {
+    switch timer {
     case .begin(let task, let date): deadlines.add(.begin(task), at: date)
     case .cancelBegin(let task): deadlines.remove(.begin(task))
-    case .retry(let task, let time): alarms.call(time) { [weak self] in self?.give([.due(task)]) }
-    case .proof(let task, let attempt, let time):
-      alarms.call(time) { [weak self] in self?.give([.survived(task, attempt: attempt)]) }
+    case .retry(let task, let time): timers.call(time) { [weak self] in self?.handle([.retryDue(task)]) }
+    case .crashWindow(let task, let attempt, let time):
+      timers.call(time) { [weak self] in self?.handle([.crashWindowPassed(task, attempt: attempt)]) }
     }
   }
 
-  // MARK: Its end
+  // MARK: Stopping
 
-  /// Stops every transfer, each with what it has got on the disk and in its row, so that another process goes on from there.
+  /// Stops all transfers. Their progress and bytes are committed, so that another worker can resume them.
   package func drain() async {
     await withCheckedContinuation { continuation in
       state.withLock { $0.whenIdle.append { continuation.resume() } }
-      give([.drain])
+      handle([.drain])
       carryOut { _ in [] }
     }
     await withCheckedContinuation { continuation in
-      give([], written: { continuation.resume() })
+      handle([], written: { continuation.resume() })
     }
   }
 }
 
 extension Logger {
-  /// One line for each failed attempt that another follows.
+  /// Logs a line for each failed attempt that will be retried.
   fileprivate func noteRetries(_ facts: [TransferFact]) {
-    for case .retries(let task, let count, _, let wait) in facts {
-      // Without the URL: its query may be secret.
+    for case .willRetry(let task, let count, _, let wait) in facts {
+      // The URL is left out, because its query may be secret.
       info(
-        "an attempt failed, and another will follow",
+        "an attempt failed; another one follows",
         metadata: [
           "task": "\(task)", "error": "\(wait.lastError.name)", "reason": "\(wait.lastError.message)",
           "retryCount": "\(count)", "nextAttemptAt": "\(wait.nextAttemptAt)",
@@ -266,14 +269,14 @@ extension Logger {
   }
 }
 
-extension StoreChange {
-  /// What a turn writes.
-  fileprivate init(_ turn: WorkerTurn) {
+extension LedgerChange {
+  /// Makes the change that stores the effects.
+  fileprivate init(_ effects: WorkerEffects) {
     self.init()
-    work = turn.work.map {
-      StoredWork(task: $0.task, session: $0.session, document: WorkerDocument.encode($0.state))
+    work = effects.work.map {
+      StoredWork(task: $0.task, session: $0.session, document: QueueDocumentCoding.encode($0.state))
     }
-    finishedWork = turn.finished
-    for fact in turn.facts { tell(.fact(fact)) }
+    finishedWork = effects.finished
+    for fact in effects.facts { report(.fact(fact)) }
   }
 }

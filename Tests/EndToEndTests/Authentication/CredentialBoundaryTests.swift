@@ -3,15 +3,15 @@ import JSON
 import TestSupport
 import Testing
 
-/// What is shown to one is not shown to another: to no other proxy, no other origin, and to nobody when it was taken
-/// away.
+/// Credentials stay with their proxy and origin, and a deleted credential is not sent again.
 @Suite(.serialized, .blocking) struct CredentialBoundaryTests {
   private let ferry: FerryProcess
   private let gate = Gate()
 
   init() throws { ferry = try FerryProcess() }
 
-  /// Asks everybody for a password, and says `welcome` to who shows any.
+  /// An origin that requires Basic authentication and accepts every password.
+  /// - Parameter welcome: The target of the redirect at `/leads`.
   private func origin(schemes: [String] = ["Basic realm=\"r\""], welcome: String? = nil) -> TestOrigin {
     let gate = gate
     return TestOrigin { request, socket in
@@ -37,7 +37,7 @@ import Testing
     try ferry.call("GET", "/v1/sessions/\(session)/credentials").json["items"]?.elements?.count
   }
 
-  @Test func aProxysPasswordIsNotForAnotherProxy() throws {
+  @Test func `proxy password is not sent to another proxy`() throws {
     let second = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("403 No"))
       return false
@@ -59,8 +59,8 @@ import Testing
     #expect(second.requests.allSatisfy { $0["Proxy-Authorization"] == nil && $0["Authorization"] == nil })
   }
 
-  /// There is no ticket and no realm here: a password that makes no token is still good for the next scheme.
-  @Test func aPasswordThatMakesNoTokenIsTriedWithTheNextScheme() throws {
+  /// Without a Kerberos realm the password yields no Negotiate token, but it still serves the next scheme.
+  @Test func `password without a Negotiate token is tried with the next scheme`() throws {
     let origin = origin(schemes: ["Negotiate", "Basic realm=\"r\""])
     let session = try ferry.session()
     try store(session, origin)
@@ -69,14 +69,15 @@ import Testing
     #expect(origin.requests.last?["Authorization"] == "Basic " + Data("alice:x".utf8).base64EncodedString())
   }
 
-  @Test func aRequestThatIsGivenBackForAnotherOriginLosesWhatWasNotShown() throws {
+  @Test func `redacted header field is not restored for another origin`() throws {
     let target = origin()
     let first = origin(welcome: target.url + "/elsewhere")
     let session = try ferry.session(delegate: #"{"redirects":"ask"}"#)
     let header = #","headers":{"Authorization":"Bearer secret"}"#
     let task = try ferry.create(first.url + "/leads", session: session, request: header)
-    let question = try ferry.question(of: task)
-    // The proposal is for another origin and has none; a delegate that adds the mark gets nothing by it.
+    let question = try ferry.decisionEvent(of: task)
+    // The proposed request for the other origin lacks the field. A delegate that adds the redaction mark does not
+    // restore it.
     #expect(question.data["request"]?["headers"]?["Authorization"] == nil)
     let answer = #"{"request":{"url":"\#(target.url)/x","headers":{"Authorization":"(redacted)"}}}"#
     #expect(try ferry.answer(question.decision, answer).status == 200)
@@ -84,7 +85,7 @@ import Testing
     #expect(target.requests.allSatisfy { $0["Authorization"] == nil })
   }
 
-  @Test func whatIsTakenAwayMeanwhileDoesNotComeBack() throws {
+  @Test func `credential deleted during its request is not stored again`() throws {
     let origin = origin()
     let session = try ferry.session()
     try store(session, origin)
@@ -98,8 +99,8 @@ import Testing
     #expect(next["response"]?["status"]?.integer == 401)
   }
 
-  /// The session's own field stays behind where a redirect has led away, also when another process goes on.
-  @Test func whatARedirectLeftBehindStaysBehindAfterARestart() throws {
+  /// A redirect to another origin drops the session's own `Authorization` field, also after a restart.
+  @Test func `header field dropped by a redirect stays dropped after a restart`() throws {
     let directory = TemporaryDirectory.make("ferry-boundary")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let gate = gate
@@ -124,9 +125,9 @@ import Testing
   }
 }
 
-/// A ticket that ends, while the session still thinks that it has one.
+/// A Kerberos ticket that is deleted while the session still uses it.
 @Suite(.serialized, .blocking) struct LostTicketTests {
-  @Test func aTokenThatCannotBeMadeIsDoneWithout() throws {
+  @Test func `missing Kerberos ticket leads to a 401`() throws {
     let realm = try KerberosRealm()
     let apache = try ApacheServer(kerberos: realm)
     let environment = try realm.withTicket()
@@ -144,9 +145,9 @@ import Testing
   }
 }
 
-/// A certificate is shown to a connection, and connections live on.
+/// A certificate is shown once in a connection's handshake, and the connection outlives the stored certificate.
 @Suite(.serialized, .blocking, .sharing) struct ReplacedCertificateTests {
-  @Test(arguments: [false, true]) func theNextRequestShowsWhatIsStoredNow(_ hasHTTP2: Bool) throws {
+  @Test(arguments: [false, true]) func `next request shows new certificate`(_ hasHTTP2: Bool) throws {
     let fixture = try HandshakeFixture(hasHTTP2: hasHTTP2)
     let session = try fixture.ferry.session()
     let path = "/v1/sessions/\(session)/credentials"

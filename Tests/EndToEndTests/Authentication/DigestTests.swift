@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Digest beyond what real servers do: algorithms, forms and nonces (RFC 7616, RFC 2069).
+/// Digest algorithms, forms and nonces that real servers do not use (RFC 7616, RFC 2069).
 @Suite(.serialized, .blocking, .sharing) struct DigestTests {
   private let ferry: FerryProcess
   private let session: String
@@ -16,10 +16,10 @@ import Testing
     session = try ferry.session(FerryProcess.uncached, delegate: FerryProcess.asksForLogin)
   }
 
-  /// An origin that lets in whose answer is right.
+  /// An origin that accepts only correct Digest responses.
   /// - Parameters:
-  ///   - fields: its challenges.
-  ///   - nonces: the first is the challenges'; with each answer that is right the next comes.
+  ///   - fields: The values of its `WWW-Authenticate` fields.
+  ///   - nonces: The nonces, in order. Each correct response advances to the next.
   private static func origin(_ fields: [String], nonces: [String] = ["n"], info: Bool = false) -> TestOrigin {
     let state = Mutex(nonces)
     let shared = Nonces(state)
@@ -43,7 +43,7 @@ import Testing
     func advance() { state.withLock { if $0.count > 1 { $0.removeFirst() } } }
   }
 
-  /// What an Authorization field says.
+  /// The parameters of an `Authorization` field.
   private struct Shown {
     private var values: [String: String] = [:]
     subscript(_ name: String) -> String? { values[name] }
@@ -93,7 +93,7 @@ import Testing
       let id = try ferry.call(
         "POST", "/v1/sessions/\(session)/tasks", #"{"kind":"\#(kind)","resume":true,"request":\#(request)}"#
       ).json.id
-      if turn == 1 { try ferry.answer(try ferry.login(of: id).decision, Self.right) }
+      if turn == 1 { try ferry.answer(try ferry.challengeEvent(of: id).decision, Self.right) }
       #expect(try ferry.end(of: id).status == 200)
     }
   }
@@ -103,7 +103,7 @@ import Testing
   @Test(
     arguments: ["MD5", "MD5-sess", "SHA-256", "SHA-256-sess", "md5", "sha-256", "SHA-512-256"],
     ["auth", "auth-int, auth"])
-  func everyAlgorithmIsSpoken(_ algorithm: String, _ qualities: String) throws {
+  func `each algorithm is supported`(_ algorithm: String, _ qualities: String) throws {
     let realm = #"a \"quoted\" realm, with commas"#
     let origin = Self.origin([
       #"Digest realm="\#(realm)", qop="\#(qualities)", algorithm=\#(algorithm), nonce="$n", opaque="o=/+p""#
@@ -119,18 +119,18 @@ import Testing
 
   private static let sha512 = #"Digest realm="r", algorithm=SHA-512-256, nonce="$n", qop="auth""#
 
-  /// RFC 7616 §3.9.1: of several the strongest that is known.
+  /// RFC 7616 §3.9.1: the client uses the strongest algorithm that it supports.
   @Test(arguments: [
     ([md5, sha], "SHA-256"), ([sha, md5], "SHA-256"), ([md5 + ", " + sha], "SHA-256"),
     ([sha + ", " + md5], "SHA-256"), ([sha512, md5, sha], "SHA-512-256"), ([sha, sha512], "SHA-512-256"),
     ([#"Digest realm="r", algorithm=SHA-512-224, nonce="$n", qop="auth""#, md5, sha], "SHA-256"),
-  ]) func theStrongerAlgorithmIsUsed(_ fields: [String], _ algorithm: String) throws {
+  ]) func `strongest supported algorithm is used`(_ fields: [String], _ algorithm: String) throws {
     #expect(try logIn(Self.origin(fields)).algorithm == algorithm)
   }
 
-  /// A body in memory is covered; so is none at all.
+  /// The digest covers a body in memory, and the empty body of a request without one.
   @Test(arguments: ["GET", "PUT some text", "POST €"], ["MD5", "SHA-512-256"])
-  func authIntAloneCoversABodyInMemory(_ message: String, _ algorithm: String) throws {
+  func `digest of auth-int covers a body in memory`(_ message: String, _ algorithm: String) throws {
     let method = String(message.prefix { $0 != " " })
     let body = message.dropFirst(method.count + 1)
     let origin = Self.origin([#"Digest realm="r", qop="auth-int", algorithm=\#(algorithm), nonce="$n""#])
@@ -140,9 +140,9 @@ import Testing
     #expect(origin.requests.count == 3 && origin.requests.last.flatMap { Shown($0) }?["qop"] == "auth-int")
   }
 
-  /// A stored file is digested before the request goes out, also where that takes more than one turn.
+  /// Ferry digests a stored file before it sends the request, in several steps if the file is large.
   @Test(arguments: [("SHA-256", 0), ("SHA-256", 3 << 20), ("SHA-512-256-sess", 100)])
-  func authIntAloneCoversAStoredFile(_ algorithm: String, _ size: Int) throws {
+  func `digest of auth-int covers a stored file`(_ algorithm: String, _ size: Int) throws {
     let origin = Self.origin([#"Digest realm="r", qop="auth-int", algorithm=\#(algorithm), nonce="$n""#])
     let text = String(repeating: "x", count: size)
     let file = try ferry.call("POST", "/v1/files", text, [("Content-Type", "text/plain")]).json.id
@@ -151,16 +151,16 @@ import Testing
     #expect(origin.requests.count == 3 && origin.requests.last?.body.count == size)
   }
 
-  /// So is a large body, which is in a file of its own.
-  @Test func authIntAloneCoversALargeBody() throws {
+  /// A large body is in a file of its own.
+  @Test func `digest of auth-int covers a large body`() throws {
     let origin = Self.origin([#"Digest realm="r", qop="auth-int", algorithm=SHA-256, nonce="$n""#])
     let text = String(repeating: "x", count: 200_000)
     try runTwice("data", #"{"url":"\#(origin.url)/x","method":"PUT","body":{"text":"\#(text)"}}"#)
     #expect(origin.requests.count == 3 && origin.requests.last?.body == Array(text.utf8))
   }
 
-  /// Ferry does not hold a stream: the 401 is the response, and the next request is no worse off.
-  @Test func authIntAloneCoversNoStream() throws {
+  /// Ferry does not keep a stream, so the 401 is the response. The next request is not affected.
+  @Test func `stream cannot answer auth-int alone`() throws {
     let origin = Self.origin([#"Digest realm="r", qop="auth-int", nonce="$n""#])
     #expect(try ferry.run(origin.url + "/x", in: session, answers: [Self.right]).status == 200)
     let request = #"{"url":"\#(origin.url)/x","method":"PUT","body":{"stream":true}}"#
@@ -173,9 +173,9 @@ import Testing
     #expect(try ferry.run(origin.url + "/y", session: session).status == 200)
   }
 
-  /// RFC 2069: without qop there is neither a client's nonce nor a count.
+  /// RFC 2069: without `qop`, the response has no `cnonce` and no `nc`.
   @Test(arguments: [#"Digest realm="r", nonce="$n""#, #"digest nonce="$n",realm="r",opaque="x""#])
-  func theOldFormIsSpoken(_ field: String) throws {
+  func `response without qop is supported`(_ field: String) throws {
     let origin = Self.origin([field])
     let shown = try logIn(origin)
     #expect(shown["qop"] == nil && shown["nc"] == nil && shown["cnonce"] == nil)
@@ -183,11 +183,11 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
-  /// What only others could answer passes unasked.
+  /// Challenges that Ferry does not support are not passed to the delegate.
   @Test(arguments: [
     #"Digest realm="r", nonce="n", algorithm=SHA-512-224, qop="auth""#,
     #"Digest realm="r", nonce="n", qop="auth-conf""#, #"Digest realm="r", qop="auth""#, "Digest",
-  ]) func whatIsNotKnownIsNotAsked(_ field: String) throws {
+  ]) func `unsupported challenge is not passed to the delegate`(_ field: String) throws {
     let origin = Self.origin([field])
     let id = try ferry.create(origin.url + "/", session: session)
     #expect(try !ferry.story(of: id).contains { $0.type.hasSuffix("Challenge") })
@@ -196,7 +196,7 @@ import Testing
 
   // MARK: Nonces
 
-  @Test func aNonceIsCountedUntilTheNextComes() throws {
+  @Test func `nonce is counted until the server sends the next`() throws {
     let field = Self.md5
     let same = Self.origin([field])
     _ = try logIn(same)
@@ -213,8 +213,8 @@ import Testing
     #expect(same.requests.count == 6 && next.requests.count == 6)
   }
 
-  /// Cameras take each nonce once, and do not call the one before stale.
-  @Test func aServerThatWantsANonceForEachRequestGetsIt() throws {
+  /// Some cameras accept each nonce once, and do not report the earlier one as stale.
+  @Test func `server may require a new nonce for each request`() throws {
     let origin = Self.origin([Self.md5], nonces: (0..<10).map { "n\($0)" })
     _ = try logIn(origin)
     for index in 1...3 {
@@ -227,7 +227,7 @@ import Testing
     #expect(origin.requests.count == 2 + 3 * 2)
   }
 
-  @Test func aClientsNonceIsNewEachTime() throws {
+  @Test func `client nonce is new for each request`() throws {
     let origin = Self.origin([Self.sha])
     _ = try logIn(origin)
     for index in 0..<5 { _ = try ferry.run(origin.url + "/\(index)", session: session) }
@@ -235,8 +235,8 @@ import Testing
     #expect(nonces.count == 6 && Set(nonces).count == 6)
   }
 
-  /// Nobody is asked, for user and password are right (RFC 7616 §3.3).
-  @Test func aStaleNonceIsReplacedUnasked() throws {
+  /// A stale nonce does not mean a wrong password, so the delegate is not asked (RFC 7616 §3.3).
+  @Test func `stale nonce is replaced without a challenge`() throws {
     let stale = Self.md5 + ", stale=TRUE"
     let origin = Self.origin([stale], nonces: ["a", "b"])
     _ = try logIn(origin)
@@ -246,8 +246,8 @@ import Testing
     #expect(origin.requests.count == 4 && origin.requests.last.flatMap { Shown($0) }?["nonce"] == "b")
   }
 
-  /// A server that calls every nonce stale is not believed for ever.
-  @Test func whatIsStaleForEverIsRefused() throws {
+  /// Ferry stops retrying if the server reports every nonce as stale.
+  @Test func `endless stale nonces end with a 401`() throws {
     let origin = TestOrigin { _, socket in
       let field = Self.md5.replacing("$n", with: "\(Int.random(in: 0 ... .max))") + ", stale=true"
       try socket.write(TestOrigin.reply("401 Unauthorized", [], [("WWW-Authenticate", field)]))
@@ -258,8 +258,8 @@ import Testing
     #expect(task.status == 401 && origin.requests.count < 10)
   }
 
-  /// Apache counts seconds: only time makes its nonces stale.
-  @Test func theNoncesOfARealServerBecomeStale() throws {
+  /// Apache's nonces become stale by time alone.
+  @Test func `nonce that expired at Apache is replaced`() throws {
     let apache = try ApacheServer()
     let url = apache.url(.plain, "/stale/hello.txt")
     let answer = LoginAnswer.use(ApacheServer.user, ApacheServer.digestPassword, "forSession")

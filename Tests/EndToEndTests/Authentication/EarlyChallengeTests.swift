@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// A 401 that comes before the end of what is sent.
+/// A 401 that arrives before the request's body is sent.
 @Suite(.serialized, .blocking, .sharing) struct EarlyChallengeTests {
   private let ferry: FerryProcess
   private let session: String
@@ -13,8 +13,8 @@ import Testing
     session = try ferry.session(delegate: #"{"sessionChallenges":"ask","taskChallenges":"ask"}"#)
   }
 
-  /// The 401 comes before the body: what the first attempt has not sent is not waited for.
-  @Test(arguments: ["file", "stream"]) func a401DoesNotWaitForTheEndOfTheUpload(_ kind: String) throws {
+  /// Ferry drops the unsent rest of the first attempt's body.
+  @Test(arguments: ["file", "stream"]) func `early 401 ends the upload attempt`(_ kind: String) throws {
     let size = 20_000_000
     let origin = TestOrigin(readsBodies: false) { request, socket in
       guard request["Authorization"] != nil else {
@@ -36,12 +36,12 @@ import Testing
       origin.url + "/", kind: "upload", session: session, request: #","method":"PUT","body":\#(content)"#)
     let first = isStream ? try BodyWriter(ferry, id, length: size) : nil
     try first?.write(Pattern.bytes(1000))
-    let event = try ferry.login(of: id)
+    let event = try ferry.challengeEvent(of: id)
     try ferry.answer(event.decision, LoginAnswer.use("alice", "s3cret:ü"))
     if isStream {
-      _ = try ferry.question(of: id, "task.needNewBodyStream", after: event.id ?? 0)
+      _ = try ferry.decisionEvent(of: id, "task.needNewBodyStream", after: event.id ?? 0)
       #expect(try ferry.put(Pattern.bytes(size), to: id).status == 204)
-      // The first one is still being sent.
+      // The client is still sending the first body.
       first?.client.socket.shutdownWrites()
     }
     #expect(try ferry.end(of: id)["error"] == .null)

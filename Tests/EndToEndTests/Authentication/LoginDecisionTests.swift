@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// A challenge as a decision: who answers it, how often, and what becomes of it where its task goes another way.
+/// A login challenge as a decision: its answers, its attempts, and its end if the task is cancelled or suspended.
 @Suite(.serialized, .blocking, .sharing) struct LoginDecisionTests {
   private let ferry: FerryProcess
   private let session: String
@@ -31,11 +31,11 @@ import Testing
 
   // MARK: Attempts
 
-  @Test(arguments: ["data", "download"]) func afterSoManyWrongAnswersTheTaskFails(_ kind: String) throws {
+  @Test(arguments: ["data", "download"]) func `task fails after three wrong answers`(_ kind: String) throws {
     let id = try create(kind: kind)
     var sequence: Int64 = 0
     for failures in 0..<3 {
-      let event = try ferry.login(of: id, after: sequence)
+      let event = try ferry.challengeEvent(of: id, after: sequence)
       sequence = event.id ?? 0
       #expect(event.data["previousFailureCount"]?.integer == Int64(failures))
       try ferry.answer(event.decision, LoginAnswer.use("alice", "wrong \(failures)"))
@@ -51,7 +51,7 @@ import Testing
     #expect(origin.requests.count == 4)
   }
 
-  @Test func theLastAttemptMayBeRight() throws {
+  @Test func `last allowed attempt may succeed`() throws {
     let answers = [Self.wrong, LoginAnswer.use("bob", "x"), Self.right]
     let task = try ferry.run(origin.url + "/", in: session, answers: answers)
     #expect(task.status == 200 && task["error"] == .null && origin.requests.count == 4)
@@ -59,9 +59,9 @@ import Testing
 
   // MARK: Answers
 
-  @Test func anAnswerIsGivenOnceAndItsPasswordNotShown() throws {
+  @Test func `second different answer is refused and passwords stay hidden`() throws {
     let id = try create()
-    let decision = try ferry.login(of: id).decision
+    let decision = try ferry.challengeEvent(of: id).decision
     let first = try ferry.answer(decision, Self.right)
     #expect(first.status == 200 && first.json["state"]?.string == "answered")
     _ = try ferry.end(of: id)
@@ -92,9 +92,9 @@ import Testing
     (#"{"disposition":"performDefaultHandling","request":null}"#, "/request"),
   ]
 
-  @Test func aMalformedAnswerLeavesTheQuestionOpen() throws {
+  @Test func `malformed answer leaves the decision pending`() throws {
     let id = try create()
-    let decision = try ferry.login(of: id).decision
+    let decision = try ferry.challengeEvent(of: id).decision
     for (answer, pointer) in Self.malformed {
       let reply = try ferry.answer(decision, answer)
       let pointers = (reply.json["errors"]?.elements ?? []).compactMap { $0["pointer"]?.string }
@@ -107,7 +107,7 @@ import Testing
 
   // MARK: Endpoints
 
-  /// A delegate that is an endpoint and answers challenges only.
+  /// An endpoint as delegate that answers challenges only.
   private static func hook(_ answer: String) -> TestOrigin {
     TestOrigin { request, socket in
       let type = (try? JSONParser.parse(request.body))?["type"]?.string
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["data", "download"]) func anEndpointAnswers(_ kind: String) throws {
+  @Test(arguments: ["data", "download"]) func `endpoint answers the challenge`(_ kind: String) throws {
     for (answer, status, code) in [
       (right, 200, nil), (LoginAnswer.reject, 401, nil), (LoginAnswer.cancel, nil, -999),
     ] as [(String, Int64?, Int64?)] {
@@ -135,14 +135,14 @@ import Testing
 
   private var right: String { Self.right }
 
-  /// Completion handlers bypass the delegate's calls, but not its challenges.
-  @Test func aTaskWithACompletionHandlerIsChallenged() throws {
+  /// A completion handler replaces the delegate's events, but not its challenges (as in URLSession).
+  @Test func `task with a completion handler is challenged`() throws {
     let hook = Self.hook("")
     let body =
       #"{"kind":"data","resume":true,"request":{"url":"\#(origin.url)/"},"#
       + #""completion":{"webhook":{"url":"\#(hook.url)/done"}}}"#
     let id = try ferry.call("POST", "/v1/sessions/\(session)/tasks", body).json.id
-    try ferry.answer(ferry.login(of: id).decision, Self.right)
+    try ferry.answer(ferry.challengeEvent(of: id).decision, Self.right)
     #expect(try ferry.end(of: id).status == 200)
     let end = Date().addingTimeInterval(10)
     while hook.requests.isEmpty, Date() < end { usleep(5000) }
@@ -151,11 +151,11 @@ import Testing
     #expect(told.first?["data"]?["task"]?["response"]?["status"]?.integer == 200)
   }
 
-  // MARK: Tasks that go another way
+  // MARK: Cancelled and suspended tasks
 
-  @Test(arguments: ["data", "download"]) func aCancelledTaskWaitsForNoAnswer(_ kind: String) throws {
+  @Test(arguments: ["data", "download"]) func `cancelled task withdraws its decision`(_ kind: String) throws {
     let id = try create(kind: kind)
-    let decision = try ferry.login(of: id).decision
+    let decision = try ferry.challengeEvent(of: id).decision
     #expect(try ferry.act("cancel", id) == "canceling")
     let task = try ferry.end(of: id)
     #expect(task.errorCode == -999 && task["response"] == .null && task["body"] == .null)
@@ -164,13 +164,13 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  /// The answer is taken, but nothing is sent before the task goes on.
-  @Test func aSuspendedTaskTakesTheAnswerAndWaits() throws {
+  /// The suspended task accepts the answer, but sends nothing before it is resumed.
+  @Test func `suspended task accepts the answer and waits`() throws {
     let id = try create()
-    let decision = try ferry.login(of: id).decision
+    let decision = try ferry.challengeEvent(of: id).decision
     #expect(try ferry.act("suspend", id) == "suspended")
     #expect(try ferry.answer(decision, Self.right).status == 200)
-    try ferry.settle(origin.url + "/settled")
+    try ferry.waitForEarlierCommands(origin.url + "/settled")
     #expect(origin.requests.map(\.path) == ["/", "/settled"])
     #expect(try ferry.task(id)["state"]?.string == "suspended")
     #expect(try ferry.act("resume", id) == "running")
@@ -179,9 +179,9 @@ import Testing
     #expect(origin.requests.map(\.path) == ["/", "/settled", "/"])
   }
 
-  @Test func aTaskThatWasResumedIsStillAsked() throws {
+  @Test func `resumed task keeps its decision pending`() throws {
     let id = try create()
-    let decision = try ferry.login(of: id).decision
+    let decision = try ferry.challengeEvent(of: id).decision
     for verb in ["suspend", "resume"] { _ = try ferry.act(verb, id) }
     #expect(try ferry.decision(decision)["state"]?.string == "pending")
     #expect(try ferry.answer(decision, LoginAnswer.reject).status == 200)
@@ -189,9 +189,9 @@ import Testing
     #expect(try ferry.body(of: id) == Array("out".utf8))
   }
 
-  @Test func aSessionThatIsInvalidatedWaitsForNoAnswer() throws {
+  @Test func `invalidated session cancels tasks with open decisions`() throws {
     let tasks = try [create(), create(kind: "download")]
-    let decisions = try tasks.map { try ferry.login(of: $0).decision }
+    let decisions = try tasks.map { try ferry.challengeEvent(of: $0).decision }
     let events = try ferry.events("/v1/sessions/\(session)/events?after=0")
     #expect(try ferry.invalidate(session).status == 202)
     let story = try events.read(upTo: "session.didBecomeInvalid")
@@ -204,7 +204,7 @@ import Testing
 }
 
 extension FerryProcess {
-  /// invalidateAndCancel()
+  /// Like `invalidateAndCancel()`.
   fileprivate func invalidate(_ session: String) throws -> HTTPReply {
     try call("POST", "/v1/sessions/\(session)/invalidate", #"{"mode":"cancelTasks"}"#)
   }

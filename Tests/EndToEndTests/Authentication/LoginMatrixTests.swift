@@ -17,15 +17,17 @@ import Testing
   enum Kind: String, Sendable, CaseIterable {
     case data, download, file, stream
     var isUpload: Bool { self == .file || self == .stream }
-    /// nginx takes no uploads.
-    var places: [LoginPlace] { (LoginPlace.all + LoginPlace.late).filter { !isUpload || $0.isApache } }
+    /// nginx accepts no uploads.
+    var places: [ProtectedResource] {
+      (ProtectedResource.all + ProtectedResource.late).filter { !isUpload || $0.isApache }
+    }
   }
 
-  /// What is answered, and what the task then comes to.
+  /// The answers to the challenges of a task, named after their outcome.
   enum Outcome: Sendable, CaseIterable {
-    case right, wrongThenRight, wrongThenRejected, canceled, wrongThenCanceled, rejected, byDefault, nobody
+    case right, wrongThenRight, wrongThenRejected, canceled, wrongThenCanceled, rejected, byDefault, noAnswer
 
-    func answers(_ place: LoginPlace) -> [String] {
+    func answers(_ place: ProtectedResource) -> [String] {
       let wrong = LoginAnswer.use("bob", "wr:ong")
       let right = LoginAnswer.use(place.user, place.password)
       return switch self {
@@ -36,36 +38,38 @@ import Testing
       case .wrongThenCanceled: [wrong, LoginAnswer.cancel]
       case .rejected: [LoginAnswer.reject]
       case .byDefault: [LoginAnswer.byDefault]
-      case .nobody: [LoginAnswer.nobody]
+      case .noAnswer: [LoginAnswer.noAnswer]
       }
     }
     var isRight: Bool { self == .right || self == .wrongThenRight }
     var isCanceled: Bool { self == .canceled || self == .wrongThenCanceled }
     var isWrongFirst: Bool { [.wrongThenRight, .wrongThenRejected, .wrongThenCanceled].contains(self) }
 
-    /// What the server sees of each request.
-    func shown(_ place: LoginPlace) -> [String] {
+    /// The server's log entry for each request.
+    func shown(_ place: ProtectedResource) -> [String] {
       ["401 -"] + (isWrongFirst ? ["401 " + place.shown("bob", "wr:ong")] : [])
         + (isRight ? [place.shown(place.user, place.password)] : [])
     }
   }
 
-  /// One task at one place.
+  /// One task at one resource.
   private final class Run {
     let kind: Kind
-    let place: LoginPlace
+    let place: ProtectedResource
     let name: String
     var id = ""
     var sequence: Int64 = 0
-    /// Bodies under way: their replies may come only when the challenge is answered.
+    /// Bodies being sent. Their replies may come only after the challenge is answered.
     var writers: [BodyWriter] = []
 
-    init(_ kind: Kind, _ place: LoginPlace, _ name: String) {
+    init(_ kind: Kind, _ place: ProtectedResource, _ name: String) {
       (self.kind, self.place, self.name) = (kind, place, name)
     }
   }
 
-  private func start(_ kind: Kind, _ place: LoginPlace, in session: String, _ name: String) throws -> Run {
+  private func start(_ kind: Kind, _ place: ProtectedResource, in session: String, _ name: String) throws
+    -> Run
+  {
     let run = Run(kind, place, kind.isUpload ? name : "hello.txt?" + name)
     let url = servers.url(place, run.name)
     switch kind {
@@ -81,10 +85,10 @@ import Testing
     return run
   }
 
-  /// Sends the body that a stream asks for.
+  /// Sends the body when the stream requests it.
   private func feed(_ run: Run) throws {
     guard run.kind == .stream else { return }
-    let event = try ferry.question(of: run.id, "task.needNewBodyStream", after: run.sequence)
+    let event = try ferry.decisionEvent(of: run.id, "task.needNewBodyStream", after: run.sequence)
     run.sequence = event.id ?? 0
     let writer = try BodyWriter(ferry, run.id, length: run.writers.isEmpty ? Self.body.count : nil)
     try writer.write(Self.body)
@@ -92,14 +96,14 @@ import Testing
     run.writers.append(writer)
   }
 
-  @Test(arguments: Outcome.allCases, Kind.allCases) func answersDoWhatTheySay(
+  @Test(arguments: Outcome.allCases, Kind.allCases) func `answer decides the outcome of the task`(
     _ outcome: Outcome, _ kind: Kind
   ) throws {
     let session = try ferry.session(FerryProcess.uncached, delegate: FerryProcess.asksForLogin)
     for (index, place) in kind.places.enumerated() {
       let run = try start(kind, place, in: session, "case\(index)")
       for (failures, answer) in outcome.answers(place).enumerated() {
-        let event = try ferry.login(of: run.id, after: run.sequence)
+        let event = try ferry.challengeEvent(of: run.id, after: run.sequence)
         run.sequence = event.id ?? 0
         try check(event, of: run, failures: failures)
         #expect(try ferry.answer(event.decision, answer).status == 200)
@@ -164,7 +168,7 @@ import Testing
     }
   }
 
-  /// All that is told, but states and progress: nothing of an answer that was refused.
+  /// Returns the expected event types without states and progress. They include no response of a refused attempt.
   private func expected(_ run: Run, _ outcome: Outcome, _ questions: Int) -> [String] {
     var types = ["task.didCreate"]
     let bodies = run.kind == .stream ? run.writers.count : 0
@@ -179,10 +183,10 @@ import Testing
     return types + ["task.didFinishCollectingMetrics", "task.didComplete"]
   }
 
-  // MARK: Nobody answers
+  // MARK: Without an answer
 
-  /// All at once, for they only wait.
-  @Test func withoutAnAnswerThe401IsTheResult() throws {
+  /// All tasks run at once, because they only wait.
+  @Test func `unanswered challenge ends with the 401`() throws {
     let delegate = #"{"sessionChallenges":"default","taskChallenges":"ask","decisionTimeout":4}"#
     let session = try ferry.session(FerryProcess.uncached, delegate: delegate)
     let places = Kind.allCases.flatMap { kind in kind.places.map { (kind, $0) } }
@@ -190,7 +194,7 @@ import Testing
       try start(place.0, place.1, in: session, "late\(index)")
     }
     for run in runs {
-      let event = try ferry.login(of: run.id)
+      let event = try ferry.challengeEvent(of: run.id)
       try checkEnd(of: run, .byDefault)
       let decision = try ferry.decision(event.decision)
       #expect(decision["state"]?.string == "expired")
@@ -198,10 +202,10 @@ import Testing
     }
   }
 
-  /// Readers of a data task's bytes see none of a refused attempt.
-  @Test func bytesOfARefusedAttemptAreNotShown() throws {
+  /// A reader of inline data receives no bytes of a refused attempt.
+  @Test func `bytes of a refused attempt are not shown`() throws {
     let session = try ferry.session(delegate: FerryProcess.asksForLogin)
-    for (index, place) in LoginPlace.all.enumerated() {
+    for (index, place) in ProtectedResource.all.enumerated() {
       let url = servers.url(place, "hello.txt?inline\(index)")
       let id = try ferry.create(url, session: session, resume: false)
       let reader = try ferry.events("/v1/tasks/\(id)/events?after=0&data=inline")

@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// NTLM, which logs in a connection over several legs that libcurl makes by itself.
+/// NTLM, which authenticates a connection over several requests that libcurl makes itself.
 @Suite(.serialized, .blocking, .sharing) struct NTLMTests {
   private let origin: NTLMOrigin
   private let ferry: FerryProcess
@@ -32,7 +32,7 @@ import Testing
     #expect(reply["sha256"]?.string == digest.joined(), at)
   }
 
-  /// Status and message type (0: none) of each request.
+  /// Returns the status and the NTLM message type of each request. Type 0 means no message.
   private func legs() -> [String] {
     origin.log().map { line in
       let words = line.split(separator: " ")
@@ -41,23 +41,23 @@ import Testing
     }
   }
 
-  private var gatekeeper: Gatekeeper {
+  private var gatekeeper: ChallengeExpectation {
     get throws {
-      Gatekeeper(
+      ChallengeExpectation(
         event: "session.didReceiveChallenge", method: "NSURLAuthenticationMethodNTLM",
         port: try #require(URL(string: origin.url("/"))?.port), status: 401)
     }
   }
 
   @Test(arguments: ChallengedTask.Shape.allCases)
-  func theSessionIsAsked(_ shape: ChallengedTask.Shape) throws {
-    for play in Play.all {
+  func `session delegate is challenged`(_ shape: ChallengedTask.Shape) throws {
+    for play in AnswerScript.all {
       let session = try ferry.session(delegate: play.isSilent ? Self.impatient : Self.delegate)
       let task = try ChallengedTask(ferry, shape, url(shape), session: session)
       try task.perform(play, Self.login, before: gatekeeper)
       let at: Comment = "\(play.testDescription)"
       if play.outcome == .allowed { try checkContents(task, shape, at) }
-      // The last answer that was a refusal, and never the leg between.
+      // The body is that of the last refusal, not that of an intermediate 401.
       let isDenied = play.answers.contains(.wrong)
       if play.outcome == .refused {
         #expect(try task.body() == Array((isDenied ? "denied\n" : "who are you?\n").utf8), at)
@@ -69,25 +69,25 @@ import Testing
     }
   }
 
-  @Test func eachAttemptIsThreeMessagesOnAConnectionOfItsOwn() throws {
+  @Test func `each attempt is three messages on its own connection`() throws {
     let session = try ferry.session(delegate: Self.delegate)
     let task = try ChallengedTask(ferry, .chunkedStream, url(.stream), session: session)
-    try task.perform(Play(.wrong, .right, to: .allowed), Self.login, before: gatekeeper)
+    try task.perform(AnswerScript(.wrong, .right, to: .allowed), Self.login, before: gatekeeper)
     #expect(legs() == ["401 0", "401 1", "401 3", "401 1", "200 3"])
-    // Nobody else's request is taken for alice's.
+    // A request of another session does not use the authenticated connection.
     let other = try ferry.run(origin.url("/ntlm/who"), kind: "data", session: try ferry.session())
     #expect(other["response"]?["status"]?.integer == 401)
     #expect(try ferry.run(origin.url("/open"), kind: "data", session: session)["error"] == .null)
     #expect(origin.log().last == "GET /open 200 -")
   }
 
-  /// libcurl 7.88 sends what follows a refused attempt without its body.
+  /// libcurl 7.88 sends the upload after a refused attempt without its body.
   @Test(arguments: ChallengedTask.Shape.allCases.filter(\.isUpload))
-  func theUploadAfterARefusalIsWhole(_ shape: ChallengedTask.Shape) throws {
+  func `upload after a refused attempt is complete`(_ shape: ChallengedTask.Shape) throws {
     let session = try ferry.session(delegate: Self.delegate)
     for path in ["/open", "/ntlm/put", "/open"] {
       let refused = try ChallengedTask(ferry, shape, url(shape), session: session)
-      try refused.perform(Play(.wrong, .byDefault, to: .refused), Self.login, before: gatekeeper)
+      try refused.perform(AnswerScript(.wrong, .byDefault, to: .refused), Self.login, before: gatekeeper)
       let task = try ChallengedTask(ferry, shape, origin.url(path), session: session)
       if path == "/ntlm/put" {
         try ferry.answer(#require(try task.challenge()).decision, Self.login.answer())
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(arguments: ChallengedTask.Shape.allCases)
-  func aCredentialForTheSessionIsUsedUnasked(_ shape: ChallengedTask.Shape) throws {
+  func `credential with persistence forSession is reused`(_ shape: ChallengedTask.Shape) throws {
     let session = try ferry.session(delegate: Self.delegate)
     var login = Self.login
     login.persistence = "forSession"
@@ -113,8 +113,8 @@ import Testing
     #expect(legs() == ["401 0", "401 1", "200 3", "401 1", "200 3"])
   }
 
-  /// One that is stored is tried first, by default handling: the delegate is there for the streams alone.
-  @Test(arguments: [true, false]) func aStoredCredentialIsUsed(_ isRight: Bool) throws {
+  /// Default handling tries the stored credential first. The delegate only serves the streams.
+  @Test(arguments: [true, false]) func `stored credential is used`(_ isRight: Bool) throws {
     let session = try ferry.session(delegate: "{}")
     let port = try gatekeeper.port
     let space = #"{"host":"127.0.0.1","port":\#(port),"protocol":"http"}"#
@@ -130,8 +130,8 @@ import Testing
     }
   }
 
-  /// A user without the domain is another one, and a second attempt starts anew.
-  @Test func theDomainIsPartOfTheUser() throws {
+  /// A user without its domain is a different user.
+  @Test func `domain is part of the user`() throws {
     let session = try ferry.session(delegate: Self.delegate)
     let task = try ChallengedTask(ferry, .data, origin.url("/ntlm/who"), session: session)
     let bare = Login(user: NTLMOrigin.user, password: NTLMOrigin.password)

@@ -4,11 +4,12 @@ import JSON
 import TestSupport
 import Testing
 
-/// The jar of a background session: answers change it in one process, and clients ask for changes in another.
+/// The cookies of a background session. Responses change them in the worker, and clients change them through the
+/// service.
 @Suite(.serialized, .blocking) struct BackgroundCookieTests {
   private let answered: DispatchSemaphore
   private let origin: TestOrigin
-  private let place: BackgroundPlace
+  private let place: BackgroundFixture
   private let session: String
 
   init() throws {
@@ -21,7 +22,7 @@ import Testing
       return true
     }
     self.answered = answered
-    place = try BackgroundPlace()
+    place = try BackgroundFixture()
     session = try place.session()
   }
 
@@ -31,7 +32,7 @@ import Testing
     try place.ferry.call("PUT", path, #"{"name":"q","value":"\#(value)","url":"\#(origin.url)/"}"#)
   }
 
-  /// What requests send from now on.
+  /// Returns the `Cookie` field that requests send now.
   private func sent() throws -> String {
     let id = try place.ferry.runInBackground(origin.url + "/echo", kind: "data", session: session).id
     return try place.ferry.call("GET", "/v1/tasks/\(id)/body").text
@@ -47,8 +48,8 @@ import Testing
     return true
   }
 
-  /// Whoever was last: what is listed is what is sent, and what stays.
-  @Test(arguments: ["PUT", "DELETE"]) func bothSidesAgree(_ method: String) throws {
+  /// The last writer wins. The listed cookies are the ones that requests send, also after both processes restart.
+  @Test(arguments: ["PUT", "DELETE"]) func `both processes agree on cookies`(_ method: String) throws {
     for round in 0..<15 {
       let id = try place.ferry.create(origin.url + "/w\(round)", kind: "data", session: session)
       answered.wait()
@@ -58,7 +59,7 @@ import Testing
       _ = try place.ferry.end(of: id)
       let sent = try sent()
       #expect(["", "q=w\(round)", "q=c\(round)"].contains(sent))
-      #expect(try listIs(sent), "\(sent) is sent")
+      #expect(try listIs(sent), "the cookie list differs from the sent cookie \(sent)")
     }
     let last = try sent()
     kill(try #require(place.worker.pid), SIGKILL)
@@ -68,7 +69,7 @@ import Testing
     #expect(try listIs(last) && sent() == last)
   }
 
-  @Test func whatIsPutIsSentAndWhatIsDeletedIsNot() throws {
+  @Test func `stored cookie is sent and a deleted one is not`() throws {
     #expect(try put("1").status == 200 && sent() == "q=1")
     #expect(try put("2").json["value"]?.string == "2" && sent() == "q=2")
     #expect(try place.ferry.call("DELETE", path + "?name=other").status == 204 && sent() == "q=2")
@@ -78,8 +79,8 @@ import Testing
     #expect(try sent() == "" && listIs(""))
   }
 
-  /// No worker is there to take it: it is not lost.
-  @Test func whatIsPutWhileNobodyTakesItIsKept() throws {
+  /// A change is not lost although no worker is running.
+  @Test func `cookie stored without a worker is kept`() throws {
     #expect(try put("1").status == 200 && sent() == "q=1")
     place.stop(SIGKILL)
     kill(try #require(place.worker.pid), SIGKILL)

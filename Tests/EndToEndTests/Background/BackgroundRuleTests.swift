@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What background sessions let their tasks do.
+/// Restrictions on the tasks of background sessions.
 @Suite(.serialized, .blocking) struct BackgroundRuleTests {
   private let origin = TestOrigin { request, socket in
     let location = request.path == "/redirect" ? [("Location", "/target")] : []
@@ -17,7 +17,7 @@ import Testing
     reply["errors"]?.elements?.compactMap { $0["pointer"]?.string } ?? []
   }
 
-  @Test func nobodyHearsOfRedirectsAndIsAskedAboutResponsesAndTheCache() throws {
+  @Test func `redirects and responses lead to no decision and no cached response`() throws {
     let ferry = try FerryProcess()
     let asks = #","delegate":{"redirects":"ask","responses":"ask","caching":"ask"}"#
     let session = try ferry.background("a", asks).json.id
@@ -34,7 +34,7 @@ import Testing
     #expect(origin.requests.map(\.path) == ["/redirect", "/target", "/redirect", "/target"])
   }
 
-  @Test func uploadsComeFromStoredFiles() throws {
+  @Test func `uploads must come from stored files`() throws {
     let ferry = try FerryProcess()
     let session = try ferry.background("a").json.id
     let file = try ferry.call("POST", "/v1/files", "stored", [("Content-Type", "text/plain")]).json.id
@@ -52,14 +52,14 @@ import Testing
     #expect(origin.requests.map(\.body) == [Array("stored".utf8)])
   }
 
-  /// The delegate is asked, and its request goes by the same rules.
-  @Test func delayedRequestsAreAskedFor() throws {
+  /// The delegate is asked about a delayed request. A replacement request must follow the same rules.
+  @Test func `delayed request is a decision with the same rules`() throws {
     let ferry = try FerryProcess()
     let session = try ferry.background("a", #","delegate":{"delayedRequests":"ask"}"#).json.id
     let body =
       #"{"kind":"data","resume":true,"earliestBeginDate":"2020-01-01T00:00:00Z","request":{"url":"\#(origin.url)/"}}"#
     let id = try ferry.call("POST", "/v1/sessions/\(session)/tasks", body).json.id
-    let question = try ferry.question(of: id, "task.willBeginDelayedRequest")
+    let question = try ferry.decisionEvent(of: id, "task.willBeginDelayedRequest")
     func useRequest(_ body: String) throws -> HTTPReply {
       let request = #"{"url":"\#(origin.url)/new","method":"POST","body":\#(body)}"#
       return try ferry.answer(
@@ -72,18 +72,19 @@ import Testing
     #expect(origin.requests.map(\.path) == ["/new"])
   }
 
-  /// It waits for a network whatever its configuration says, and says nothing of that but its phase.
-  @Test func aTaskWaitsForANetworkInSilence() throws {
-    let place = try CablePlace()
+  /// A background task always waits for connectivity, whatever its configuration says, and only its phase shows the
+  /// wait.
+  @Test func `task waits for connectivity without an event`() throws {
+    let place = try UnpluggableNetworkFixture()
     let session = try place.ferry.background(
       "a", #","configuration":{"waitsForConnectivity":false},"delegate":{}"#
     ).json.id
     let id = try place.ferry.create(place.url, kind: "download", session: session)
     let waiting = try place.ferry.poll("/v1/tasks/" + id) { $0["phase"]?.string == "waitingForConnectivity" }
     #expect(waiting["phase"]?.string == "waitingForConnectivity")
-    try place.raise()
+    try place.setLinkUp()
     let story = try place.ferry.story(of: id)
-    #expect(!story.contains { $0.type == CablePlace.waiting })
+    #expect(!story.contains { $0.type == UnpluggableNetworkFixture.waiting })
     #expect(try place.ferry.task(id)["error"] == .null)
   }
 }

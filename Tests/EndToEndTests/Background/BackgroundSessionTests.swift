@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Background sessions are found again by what their clients called them.
+/// Background sessions, which clients find again by their identifier.
 @Suite(.serialized, .blocking) struct BackgroundSessionTests {
   private func pointers(_ reply: HTTPReply) -> [String] {
     reply.json["errors"]?.elements?.compactMap { $0["pointer"]?.string } ?? []
@@ -16,7 +16,7 @@ import Testing
       && pointers(reply) == ["/identifier"]
   }
 
-  @Test func showsWhatIsInEffect() throws {
+  @Test func `session shows its effective configuration`() throws {
     let ferry = try FerryProcess()
     let members =
       #","configuration":{"retry":{"maximumAttempts":3}},"delegate":{"redirects":"ask","responses":"ask"}"#
@@ -33,7 +33,7 @@ import Testing
     #expect(try ferry.call("GET", "/v1/sessions/ses_shared").json["identifier"] == .null)
   }
 
-  @Test func isFoundAgainEvenAfterARestart() throws {
+  @Test func `identifier finds the session again after a restart`() throws {
     let directory = TemporaryDirectory.make("ferry-background")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     var ferry = try FerryProcess(directory: directory)
@@ -61,7 +61,7 @@ import Testing
     #expect(try ferry.call("GET", "/v1/sessions?type=background").json["items"]?.elements?.count == 2)
   }
 
-  @Test func manyAtOnceGetOneSession() throws {
+  @Test func `concurrent creations yield one session`() throws {
     let ferry = try FerryProcess()
     let port = ferry.port
     let replies = Mutex<[(Int, String)]>([])
@@ -76,7 +76,7 @@ import Testing
     #expect(all.map(\.0).sorted() == Array(repeating: 200, count: 15) + [201])
   }
 
-  @Test func anInvalidOneMakesRoomForAnother() throws {
+  @Test func `identifier of an invalid session is free again`() throws {
     let ferry = try FerryProcess()
     let origin = TestOrigin { _, socket in try socket.readSome() != nil }
     let first = try ferry.background("a").json.id
@@ -93,7 +93,7 @@ import Testing
     #expect(third.status == 200 && third.json.id == second.json.id)
   }
 
-  @Test func repeatsUnderAKeyGetTheFirstReply() throws {
+  @Test func `repeated creation with a key returns the first reply`() throws {
     let ferry = try FerryProcess()
     let members = #","delegate":{}"#
     let created = try ferry.background("a", members, [("Idempotency-Key", "k")])
@@ -106,7 +106,7 @@ import Testing
     #expect(try ferry.background("b", members, [("Idempotency-Key", "k")]).status == 422)
   }
 
-  @Test func tenantsHaveIdentifiersOfTheirOwn() throws {
+  @Test func `identifiers belong to one tenant`() throws {
     let directory = TemporaryDirectory.make("ferry-tenants")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     try "plain\nblue one\n\nblue two\ngreen  three\n"

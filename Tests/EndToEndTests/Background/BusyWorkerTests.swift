@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// A worker with thousands of small downloads writes all the time: the service beside it still starts, and still answers.
+/// A worker with thousands of small downloads writes constantly. The service must still start and answer in time.
 @Suite(.serialized, .blocking) struct BusyWorkerTests {
   private static let count = 3000
   private static let batch = 250
@@ -13,7 +13,7 @@ import Testing
     return true
   }
 
-  /// Creates as many tasks, some at a time; no line fails.
+  /// Creates `count` tasks in batches, and expects that each line succeeds.
   private func post(_ count: Int, to session: String, _ ferry: FerryProcess) throws -> [String] {
     let line = #"{"kind":"download","resume":true,"request":{"url":"\#(origin.url)/"}}"# + "\n"
     var ids: [String] = []
@@ -28,14 +28,14 @@ import Testing
     return ids
   }
 
-  private func start(_ place: BackgroundPlace) throws -> Duration {
+  private func start(_ place: BackgroundFixture) throws -> Duration {
     let begin = ContinuousClock.now
     try place.start()
     return .now - begin
   }
 
-  @Test func theServiceStartsAndServesBesideIt() throws {
-    let (place, calm) = (try BackgroundPlace(), try BackgroundPlace())
+  @Test func `service starts and answers next to a busy worker`() throws {
+    let (place, calm) = (try BackgroundFixture(), try BackgroundFixture())
     let session = try place.session("a", #"{"httpMaximumConnectionsPerHost":64}"#)
     _ = try place.worker.wait()
     var ids = try post(Self.count, to: session, place.ferry)
@@ -46,8 +46,8 @@ import Testing
       starts.append((try start(place), try start(calm)))
       ids += try post(Self.batch, to: session, place.ferry)
     }
-    // What a start takes at that moment where nobody writes, twice, since the worker takes its part of the machine; and the second
-    // that is promised.
+    // A busy start may take twice the time of a start without a writer, because the worker uses part of the CPU. The
+    // limit adds the second by which a busy worker may delay a start.
     #expect(starts.contains { $0.busy < $0.calm * 2 + .seconds(1) }, "\(starts)")
     for id in ids {
       let task = try place.ferry.poll("/v1/tasks/\(id)") { $0["state"]?.string == "completed" }

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// earliestBeginDate of a task whose service ends before it.
+/// A task whose `earliestBeginDate` lies after the end of its service.
 @Suite(.serialized, .blocking) struct DelayedRestartTests {
   private let origin = TestOrigin { request, socket in
     try socket.write(TestOrigin.reply("200 OK", Array((request.method + request.path).utf8) + request.body))
@@ -14,8 +14,7 @@ import Testing
     Date().addingTimeInterval(seconds).ISO8601Format(.init(includingFractionalSeconds: true))
   }
 
-  /// Nothing of it was under way when the service ended.
-  @Test(arguments: [true, false]) func aDateIsWaitedForByTheNextServiceToo(_ isKilled: Bool) throws {
+  @Test(arguments: [true, false]) func `next service honours the begin date`(_ isKilled: Bool) throws {
     let directory = TemporaryDirectory.make("ferry-delayed")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let first = try FerryProcess(directory: directory)

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A background download that breaks off is continued by its next attempt: with bytes of one version, or from the first byte
+/// A failed background download continues with its next attempt: with bytes of the same version, or from the first byte
 /// (RFC 9110 §14).
 @Suite(.serialized, .blocking) struct PartialRetryTests {
   private static let body = [UInt8](0..<104)
@@ -22,7 +22,8 @@ import Testing
     return Array("HTTP/1.1 206 P\r\n\(fields)\(size)\r\n".utf8) + bytes + Array("\r\n0\r\n\r\n".utf8)
   }
 
-  /// What follows the attempt that breaks off after 40 bytes: the answers, the Range of each request (nil: the whole), and the body.
+  /// The attempts after the first, which fails at 40 bytes: their responses, the `Range` of each request, and the final
+  /// body. A `Range` of `nil` requests the whole body.
   struct Case: Sendable {
     var answers: [[UInt8]]
     var ranges: [String?]
@@ -43,12 +44,12 @@ import Testing
       answers: [
         chunked("40-103/104", body[40...] + [1, 2, 3, 4, 5]), TestOrigin.reply("200 OK", body),
       ], ranges: ["bytes=40-", nil]),
-    "of another total": Case(
+    "with a different total": Case(
       answers: [part("40-113/114", changed[40..<114 - 4]), TestOrigin.reply("200 OK", changed)],
       ranges: ["bytes=40-", nil], result: changed),
   ]
 
-  @Test(arguments: cases.keys.sorted()) func retryContinuesADownload(_ name: String) throws {
+  @Test(arguments: cases.keys.sorted()) func `retry continues the download`(_ name: String) throws {
     let trial = try #require(Self.cases[name])
     let count = Mutex(0)
     let origin = TestOrigin { _, socket in
@@ -63,7 +64,7 @@ import Testing
       try socket.write(trial.answers[min(index, trial.answers.count) - 1])
       return true
     }
-    let place = try BackgroundPlace()
+    let place = try BackgroundFixture()
     let session = try place.session("a", #"{"retry":{"backoff":0.1}}"#)
     let id = try place.ferry.create(origin.url + "/", kind: "download", session: session)
     let task = try place.ferry.end(of: id)

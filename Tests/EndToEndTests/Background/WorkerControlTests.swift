@@ -3,12 +3,12 @@ import JSON
 import TestSupport
 import Testing
 
-/// What clients do with background tasks reaches whoever carries them out, also where that is the next worker.
+/// Commands of clients reach the worker that executes the task, or its successor.
 @Suite(.serialized, .blocking) struct WorkerControlTests {
-  private let place: BackgroundPlace
+  private let place: BackgroundFixture
   private let origin = SlowOrigin(pace: 8_000, keepsBack: 200_000)
 
-  init() throws { place = try BackgroundPlace() }
+  init() throws { place = try BackgroundFixture() }
 
   private func date(in seconds: Double) -> String {
     Date().addingTimeInterval(seconds).ISO8601Format(.init(includingFractionalSeconds: true))
@@ -20,8 +20,8 @@ import Testing
     return id
   }
 
-  /// Whether the worker dies just before each call.
-  @Test(arguments: [false, true]) func tasksAreSuspendedAndResumed(_ dies: Bool) throws {
+  /// The argument says whether the worker is killed before each command.
+  @Test(arguments: [false, true]) func `tasks are suspended and resumed`(_ dies: Bool) throws {
     let id = try running(place.session())
     if dies { #expect(try place.worker.send(SIGKILL)) }
     #expect(try place.ferry.act("suspend", id) == "suspended")
@@ -29,7 +29,7 @@ import Testing
     usleep(1_500_000)
     let sent = origin.sent
     usleep(500_000)
-    // A suspended connection takes what its buffers hold; a transfer that was not begun again takes nothing.
+    // A suspended connection may still fill its buffers. A transfer that was not restarted receives nothing.
     if dies { #expect(origin.sent == sent && origin.answers.count == 1) }
     #expect(try place.ferry.task(id)["state"]?.string == "suspended")
     if dies { #expect(try place.worker.send(SIGKILL)) }
@@ -40,17 +40,17 @@ import Testing
     #expect(origin.answers.count == (dies ? 2 : 1))
   }
 
-  @Test(arguments: [false, true]) func tasksAreCancelled(_ dies: Bool) throws {
+  @Test(arguments: [false, true]) func `tasks are cancelled`(_ dies: Bool) throws {
     let id = try running(place.session())
     if dies { #expect(try place.worker.send(SIGKILL)) }
     _ = try place.ferry.act("cancel", id)
     let story = try place.ferry.story(of: id)
     #expect(story.count { $0.type == "task.didComplete" } == 1)
-    // The next worker does not begin it first.
+    // The next worker cancels the task without starting it first.
     #expect(try place.ferry.task(id).errorCode == -999 && origin.answers.count == 1)
   }
 
-  @Test(arguments: [false, true]) func whatIsCancelledWithResumeDataGoesOn(_ dies: Bool) throws {
+  @Test(arguments: [false, true]) func `resume data of a cancelled task works`(_ dies: Bool) throws {
     let session = try place.session()
     let id = try running(session)
     if dies { #expect(try place.worker.send(SIGKILL)) }
@@ -64,7 +64,7 @@ import Testing
     #expect(origin.answers.last?.first ?? 0 >= 100_000)
   }
 
-  @Test func aPriorityIsChangedUnderWay() throws {
+  @Test func `priority of a running task is changed`() throws {
     let id = try running(place.session())
     let reply = try place.ferry.call("PATCH", "/v1/tasks/\(id)", #"{"priority":0.9}"#)
     #expect(reply.status == 200 && reply.json["priority"]?.double == 0.9)
@@ -74,7 +74,7 @@ import Testing
     #expect(task["priority"]?.double == 0.9 && task["error"] == .null)
   }
 
-  // MARK: The date
+  // MARK: Begin dates
 
   private func delayed(_ seconds: Double, _ session: String) throws -> String {
     origin.setPace(600_000)
@@ -84,7 +84,7 @@ import Testing
     ).json.id
   }
 
-  @Test func aTaskBeginsWhileTheServiceIsDown() throws {
+  @Test func `task begins while the service is down`() throws {
     let id = try delayed(2.5, place.session())
     _ = try place.worker.wait()
     usleep(500_000)
@@ -98,7 +98,7 @@ import Testing
     #expect(try place.ferry.task(id)["error"] == .null && origin.answers.count == 1)
   }
 
-  @Test func anEarlierDateIsHeard() throws {
+  @Test func `earlier begin date applies`() throws {
     let id = try delayed(3600, place.session())
     _ = try place.worker.wait()
     #expect(try place.ferry.task(id)["phase"]?.string == "queued" && origin.answers.isEmpty)
@@ -107,9 +107,9 @@ import Testing
     #expect(try place.ferry.end(of: id)["error"] == .null)
   }
 
-  // MARK: Discretion
+  // MARK: Discretionary tasks
 
-  @Test func discretionaryTasksYield() throws {
+  @Test func `discretionary task yields to others`() throws {
     let listener = try place.ferry.events("/v1/events")
     defer { withExtendedLifetime(listener) {} }
     let id = try running(place.session("idle", #"{"isDiscretionary":true}"#))
@@ -118,17 +118,19 @@ import Testing
     _ = try place.task(urgent, received: 50_000)
     let received = try place.ferry.task(id).received
     _ = try place.task(urgent, received: 200_000)
-    #expect(try place.ferry.task(id).received == received, "it goes on beside another")
+    #expect(
+      try place.ferry.task(id).received == received,
+      "the yielding task makes no progress while the urgent one runs")
     for slow in [other, origin] { slow.setPace(600_000) }
     #expect(try place.ferry.end(of: urgent)["error"] == .null)
     #expect(try place.ferry.end(of: id)["error"] == .null)
-    // It has gone on from where it was.
+    // The discretionary task resumed from its last byte.
     #expect(try place.ferry.body(of: id) == origin.body)
     #expect(origin.answers.count == 2 && origin.answers.last?.first ?? 0 >= 100_000)
   }
 
-  /// The connection that the others wait for may be the very one that a discretionary task has.
-  @Test func aDiscretionaryTaskGivesItsConnectionToTheOthers() throws {
+  /// Other tasks may wait for the connection that a discretionary task occupies.
+  @Test func `discretionary task yields its connection`() throws {
     let session = try place.session("narrow", #"{"httpMaximumConnectionsPerHost":1}"#)
     let id = try running(session)
     #expect(try place.ferry.task(id)["isDiscretionary"]?.bool == true)
@@ -142,14 +144,15 @@ import Testing
     #expect(try place.ferry.body(of: id) == origin.body)
   }
 
-  @Test func outsideOfItsWindowADiscretionaryTaskWaits() throws {
+  @Test func `discretionary task waits outside its window`() throws {
     let hour = Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: Date()).hour ?? 0
     let window = ["00", "30"].map { String(format: "%02d:", (hour + 12) % 24) + $0 }.joined(separator: "-")
-    let place = try BackgroundPlace(options: ["--discretionary-window", window])
+    let place = try BackgroundFixture(options: ["--discretionary-window", window])
     let id = try place.ferry.create(
       origin.url + "/", session: place.session("a", #"{"isDiscretionary":true}"#))
     let session = try place.session("b")
-    // Nor does one that was created while nobody listened, and one that somebody listened to does not wait.
+    // A task that was created without listeners is discretionary and waits as well. A task that was created with a
+    // listener does not wait.
     let unheard = try place.ferry.create(origin.url + "/unheard", session: session)
     #expect(try place.ferry.task(unheard)["isDiscretionary"]?.bool == true)
     let listener = try place.ferry.events("/v1/sessions/\(session)/events")
@@ -164,7 +167,7 @@ import Testing
 
   // MARK: Phases
 
-  @Test func aTaskThatWaitsToRetrySaysSoAfterASuspension() throws {
+  @Test func `waiting for a retry is shown after a suspension`() throws {
     let busy = FailingOrigin("503 Service Unavailable", "2", times: 1)
     let id = try place.ferry.create(busy.url + "/", session: place.session())
     _ = try place.ferry.poll("/v1/tasks/\(id)") { $0["phase"]?.string == "waitingToRetry" }
@@ -176,7 +179,7 @@ import Testing
     #expect(phases.suffix(2) == ["waitingToRetry", "transferring"], "\(phases)")
   }
 
-  @Test func aTaskThatIsQueuedIsSoAfterARestart() throws {
+  @Test func `queued task stays queued after a restart`() throws {
     let session = try place.session("a", #"{"httpMaximumConnectionsPerHost":1}"#)
     _ = try running(session)
     let id = try place.ferry.create(origin.url + "/", kind: "download", session: session)
@@ -188,7 +191,7 @@ import Testing
     #expect(try place.ferry.task(id)["phase"]?.string == "queued")
   }
 
-  // MARK: Begin dates
+  // MARK: Decisions about begin dates
 
   private func asked(_ question: String = "task.willBeginDelayedRequest") throws -> (
     id: String, decision: String
@@ -198,14 +201,14 @@ import Testing
       "POST", "/v1/sessions/\(session)/tasks",
       #"{"kind":"data","resume":true,"earliestBeginDate":"\#(date(in: 0))","request":{"url":"\#(origin.url)/"}}"#
     ).json.id
-    return (id, try place.ferry.question(of: id, question).decision)
+    return (id, try place.ferry.decisionEvent(of: id, question).decision)
   }
 
   private func goOn(_ decision: String) throws {
     #expect(try place.ferry.answer(decision, #"{"disposition":"continueLoading"}"#).status == 200)
   }
 
-  @Test(arguments: [SIGTERM, SIGKILL]) func anAnswerToASuspendedTaskIsRemembered(_ signal: Int32) throws {
+  @Test(arguments: [SIGTERM, SIGKILL]) func `answer to a suspended task is kept`(_ signal: Int32) throws {
     origin.setPace(600_000)
     let (id, decision) = try asked()
     #expect(try place.ferry.act("suspend", id) == "suspended")
@@ -218,7 +221,7 @@ import Testing
     #expect(try place.ferry.task(id)["error"] == .null)
   }
 
-  @Test func aLaterDateIsHeardUntilTheTaskBegins() throws {
+  @Test func `later begin date applies until the task begins`() throws {
     origin.setPace(600_000)
     let (id, decision) = try asked()
     let later = date(in: 2)
@@ -230,7 +233,7 @@ import Testing
     #expect(try place.ferry.story(of: id).count { $0.type == "task.willBeginDelayedRequest" } == 1)
   }
 
-  @Test func aDateIsNothingToATaskThatHasBegun() throws {
+  @Test func `begin date does not affect a task that has begun`() throws {
     let busy = FailingOrigin("503 Service Unavailable", "1", times: 1)
     let id = try place.ferry.create(busy.url + "/", session: place.session())
     _ = try place.ferry.poll("/v1/tasks/\(id)") { $0["phase"]?.string == "waitingToRetry" }

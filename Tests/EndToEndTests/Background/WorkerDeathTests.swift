@@ -4,12 +4,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A worker that ends in the middle of its tasks, by itself or not: the next one goes on.
+/// A worker that ends in the middle of its tasks, by SIGTERM or SIGKILL. The next worker continues them.
 @Suite(.serialized, .blocking) struct WorkerDeathTests {
   private static let ends = "task.didComplete"
 
-  @Test(arguments: [SIGKILL, SIGTERM]) func aDownloadGoesOnFromItsLastByte(_ signal: Int32) throws {
-    let place = try BackgroundPlace()
+  @Test(arguments: [SIGKILL, SIGTERM]) func `download continues from its last byte`(_ signal: Int32) throws {
+    let place = try BackgroundFixture()
     let origin = SlowOrigin(pace: 8_000, keepsBack: 200_000)
     let id = try place.ferry.create(origin.url + "/", kind: "download", session: place.session())
     _ = try place.task(id, received: 200_000)
@@ -24,14 +24,14 @@ import Testing
     try #require(answers.count == 2)
     #expect(answers[1].first >= 180_000 && answers[1].first <= answers[0].sent)
     #expect(answers[1].condition == SlowOrigin.tag)
-    // It has ended in good order: the service, whose child it was, knows how.
+    // The service, as the worker's parent, logs its exit status.
     let log = String(decoding: place.ferry.log, as: UTF8.self)
     #expect(log.contains(#""status":"\#(signal == SIGTERM ? 0 : 9)""#), "\(log)")
     #expect(try place.ferry.task(id)["retryCount"]?.integer == 0)
   }
 
-  @Test(arguments: [SIGKILL, SIGTERM]) func anUploadIsSentAgain(_ signal: Int32) throws {
-    let place = try BackgroundPlace()
+  @Test(arguments: [SIGKILL, SIGTERM]) func `upload is sent again`(_ signal: Int32) throws {
+    let place = try BackgroundFixture()
     let (bytes, bodies) = (NginxServer.contents(8_000_000), Bodies())
     let origin = TestOrigin(readsBodies: false) { request, socket in
       if bodies.isFirst() {
@@ -56,9 +56,9 @@ import Testing
     #expect(bodies.all == [bytes])
   }
 
-  /// Nobody of a service that is down starts another one: it does so when it is back.
-  @Test func bothMayDie() throws {
-    let place = try BackgroundPlace()
+  /// Without a service, no worker is started. The next service starts one.
+  @Test func `download survives the death of service and worker`() throws {
+    let place = try BackgroundFixture()
     let origin = SlowOrigin(pace: 8_000, keepsBack: 200_000)
     let id = try place.ferry.create(origin.url + "/", kind: "download", session: place.session())
     _ = try place.task(id, received: 200_000)
@@ -74,7 +74,7 @@ import Testing
   }
 }
 
-/// What an origin got, and the gates of its first answer.
+/// The bodies that an origin received, and the gates of its first response.
 private final class Bodies: Sendable {
   let begun = Gate()
   let end = Gate()

@@ -3,12 +3,12 @@ import JSON
 import TestSupport
 import Testing
 
-/// What the two processes have to know of each other's: questions and their answers, credentials, cookies.
+/// State that the service and the worker share: decisions and their answers, credentials and cookies.
 @Suite(.serialized, .blocking) struct WorkerLoginTests {
   private static let asked = "task.didReceiveChallenge"
   private static let login = "Basic " + Data("alice:secret".utf8).base64EncodedString()
 
-  private let place: BackgroundPlace
+  private let place: BackgroundFixture
   private let origin = TestOrigin { request, socket in
     if request.path.hasPrefix("/closed"), request["Authorization"] != WorkerLoginTests.login {
       try socket.write(
@@ -20,18 +20,18 @@ import Testing
     return true
   }
 
-  init() throws { place = try BackgroundPlace() }
+  init() throws { place = try BackgroundFixture() }
 
   private func cookies(of session: String) throws -> [String] {
     let items = try place.ferry.call("GET", "/v1/sessions/\(session)/cookies").json["items"]?.elements ?? []
     return items.map { ($0["name"]?.string ?? "") + "=" + ($0["value"]?.string ?? "") }
   }
 
-  /// The service ends, in good order or not, between the question and the answer.
-  @Test(arguments: [SIGKILL, SIGTERM]) func aQuestionOutlivesTheService(_ signal: Int32) throws {
+  /// The service stops between the challenge and the answer, by SIGTERM or SIGKILL.
+  @Test(arguments: [SIGKILL, SIGTERM]) func `decision survives the service`(_ signal: Int32) throws {
     let session = try place.session(delegate: #"{"taskChallenges":"ask","delayedRequests":"ask"}"#)
     let id = try place.ferry.create(origin.url + "/closed", session: session)
-    let question = try place.ferry.question(of: id, Self.asked)
+    let question = try place.ferry.decisionEvent(of: id, Self.asked)
     let worker = try place.worker.wait()
     place.stop(signal)
     try place.start()
@@ -46,7 +46,7 @@ import Testing
     #expect(place.worker.pid == worker && origin.requests.count == 2)
   }
 
-  @Test func whatADelegateIsAskedLateIsAskedAfterARestart() throws {
+  @Test func `delayed request becomes a decision after a restart`() throws {
     let session = try place.session(delegate: #"{"delayedRequests":"ask"}"#)
     let date = Date().addingTimeInterval(1).ISO8601Format(.init(includingFractionalSeconds: true))
     let id = try place.ferry.call(
@@ -56,20 +56,20 @@ import Testing
     place.stop(SIGKILL)
     usleep(1_200_000)
     try place.start()
-    let question = try place.ferry.question(of: id, "task.willBeginDelayedRequest")
+    let question = try place.ferry.decisionEvent(of: id, "task.willBeginDelayedRequest")
     #expect(origin.requests.isEmpty)
     #expect(try place.ferry.answer(question.decision, #"{"disposition":"continueLoading"}"#).status == 200)
     #expect(try place.ferry.end(of: id)["error"] == .null && origin.requests.count == 1)
   }
 
-  @Test func cookiesGoBothWays() throws {
+  @Test func `cookies are shared in both directions`() throws {
     let session = try place.session()
     _ = try place.ferry.end(of: place.ferry.create(origin.url + "/cookie", session: session))
     #expect(try cookies(of: session) == ["given=1"])
     let put = try place.ferry.call(
       "PUT", "/v1/sessions/\(session)/cookies", #"{"name":"put","value":"2","url":"\#(origin.url)/"}"#)
     #expect(put.status == 200)
-    // To the worker that is there, and to the next one.
+    // The running worker sends both cookies, and so does its successor.
     for dies in [false, true] {
       if dies { #expect(try place.worker.send(SIGKILL)) }
       _ = try place.ferry.end(of: place.ferry.create(origin.url + "/", session: session))
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func credentialsReachTheWorker() throws {
+  @Test func `credentials reach the worker`() throws {
     let session = try place.session()
     _ = try place.ferry.end(of: place.ferry.create(origin.url + "/", session: session))
     let space = #"{"host":"127.0.0.1","port":\#(origin.port),"protocol":"http","realm":"r"}"#
@@ -94,13 +94,14 @@ import Testing
     }
   }
 
-  /// The session is the same one with its next worker, and with the next service.
-  @Test func whatIsForTheSessionStaysWithIt() throws {
+  /// A credential with persistence `forSession` survives the next worker and the next service.
+  @Test func `credential with persistence forSession stays with the session`() throws {
     let session = try place.session(delegate: #"{"taskChallenges":"ask"}"#)
     let id = try place.ferry.create(origin.url + "/closed", session: session)
     let answer =
       #"{"disposition":"useCredential","credential":{"user":"alice","password":"secret","persistence":"forSession"}}"#
-    #expect(try place.ferry.answer(place.ferry.question(of: id, Self.asked).decision, answer).status == 200)
+    #expect(
+      try place.ferry.answer(place.ferry.decisionEvent(of: id, Self.asked).decision, answer).status == 200)
     _ = try place.ferry.end(of: id)
     func users() throws -> [String?] {
       let items = try place.ferry.call("GET", "/v1/sessions/\(session)/credentials").json["items"]?.elements
@@ -114,7 +115,7 @@ import Testing
         try place.start()
       }
       let next = try place.ferry.create(origin.url + "/closed", session: session)
-      let question = try place.ferry.question(of: next, Self.asked)
+      let question = try place.ferry.decisionEvent(of: next, Self.asked)
       #expect(question.data["proposedCredential"]?["user"]?.string == "alice")
       let handling = #"{"disposition":"performDefaultHandling"}"#
       #expect(try place.ferry.answer(question.decision, handling).status == 200)

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A background download from the resume data of another, whose worker dies before a byte of it has come.
+/// A background download from resume data of another task. Its worker dies before it receives a byte.
 @Suite(.serialized, .blocking) struct WorkerResumeDataTests {
   private static let bytes = Pattern.bytes(900_000)
   private static let half = 500_000
@@ -15,9 +15,9 @@ import Testing
 
   private let door = Door()
   private let origin: TestOrigin
-  private let place: BackgroundPlace
+  private let place: BackgroundFixture
 
-  /// Half of it at first, nothing to the first who asks for the rest, and the rest to the second.
+  /// Creates an origin that sends half the body first, nothing to the first range request, and the rest to the second.
   init() throws {
     origin = TestOrigin { [door] request, socket in
       let tag = ("ETag", "\"v\"")
@@ -40,7 +40,7 @@ import Testing
       try socket.write(TestOrigin.reply("206 Partial Content", Array(Self.bytes[first...]), [tag, range]))
       return true
     }
-    place = try BackgroundPlace()
+    place = try BackgroundFixture()
   }
 
   private func goOn(_ data: String, _ session: String) throws -> String {
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: [false, true], [false, true])
-  func theBytesAreStillThere(_ isCancelled: Bool, _ isOfDefault: Bool) throws {
+  func `bytes of the resume data survive the worker`(_ isCancelled: Bool, _ isOfDefault: Bool) throws {
     defer { for _ in 0..<2 { door.leaves.open() } }
     let session = try place.session()
     let former = try place.ferry.create(

@@ -3,19 +3,20 @@ import JSON
 import TestSupport
 import Testing
 
-/// What follows an attempt of a background task that came to nothing.
+/// Retries of background tasks after a failed attempt.
 @Suite(.serialized, .blocking) struct WorkerRetryTests {
   private static let response = "dataTask.didReceiveResponse"
-  /// Half a second to a second before the second attempt.
+  /// The jitter makes this half a second to a second before the second attempt.
   private static let configuration = #"{"retry":{"backoff":1}}"#
 
-  /// What passes: after it, the origin answers 200. The shortest time in which it may be asked again, in seconds.
+  /// Transient failures. The arguments are the failing response, its `Retry-After`, and the shortest time in seconds
+  /// before a retry. After two failures the origin answers 200.
   @Test(arguments: [
     ("503 Service Unavailable", "1", 1.0), ("503 Service Unavailable", nil, 0.5),
     ("429 Too Many Requests", nil, 0.5), ("", nil, 0.5),
   ])
-  func whatPassesIsTriedAgain(_ failure: String, _ retryAfter: String?, _ shortest: Double) throws {
-    let place = try BackgroundPlace()
+  func `transient failure is retried`(_ failure: String, _ retryAfter: String?, _ shortest: Double) throws {
+    let place = try BackgroundFixture()
     let origin = FailingOrigin(failure, retryAfter, times: 2)
     let id = try place.ferry.create(
       origin.url + "/", session: place.session("a", Self.configuration))
@@ -31,10 +32,11 @@ import Testing
     #expect(origin.pauses.count == 2 && origin.pauses.allSatisfy { $0 >= shortest }, "\(origin.pauses)")
   }
 
-  /// The reason and the time stand in the task, in its event and in the worker's log, and outlive the service.
+  /// The reason and the time of the next attempt are in the task, its event and the worker's log. They survive the
+  /// service.
   @Test(arguments: [("503 Service Unavailable", Int64(503)), ("429 Too Many Requests", 429), ("", nil)])
-  func waitingTaskSaysWhyAndUntilWhen(_ failure: String, _ status: Int64?) throws {
-    let place = try BackgroundPlace()
+  func `waiting task shows its last error and next attempt`(_ failure: String, _ status: Int64?) throws {
+    let place = try BackgroundFixture()
     let origin = FailingOrigin(failure, status == nil ? nil : "3", times: 1)
     let configuration = #"{"retry":{"backoff":4}}"#
     let url = origin.url + "/a?token=hushed"
@@ -57,13 +59,13 @@ import Testing
     let end = try place.ferry.task(id)
     #expect(end["error"] == .null && end["lastError"] == nil && end["nextAttemptAt"] == nil)
     let log = try String(contentsOfFile: place.directory + "/worker.log", encoding: .utf8)
-    let lines = log.split(separator: "\n").filter { $0.contains("another will follow") }
+    let lines = log.split(separator: "\n").filter { $0.contains("another one follows") }
     #expect(lines.count == 1 && lines.allSatisfy { $0.contains(id) && $0.contains(time) }, "\(lines)")
     #expect(lines.allSatisfy { $0.contains(error["message"]?.string ?? "?") && !$0.contains("hushed") })
   }
 
-  @Test func anOriginThatRefusesConnectionsIsAskedUntilItDoesNot() throws {
-    let place = try BackgroundPlace()
+  @Test func `refused connection is retried until it succeeds`() throws {
+    let place = try BackgroundFixture()
     let closed = ClosedPort()
     let id = try place.ferry.create(
       "http://127.0.0.1:\(closed.port)/", session: place.session("a", Self.configuration))
@@ -74,19 +76,19 @@ import Testing
     #expect(task["error"] == .null && task["response"]?["status"]?.integer == 200)
   }
 
-  @Test func attemptsAreLimited() throws {
-    let place = try BackgroundPlace()
+  @Test func `attempts are limited`() throws {
+    let place = try BackgroundFixture()
     let origin = FailingOrigin("", nil, times: .max)
     let limited = try place.session("a", #"{"retry":{"maximumAttempts":2,"backoff":0.1}}"#)
     let task = try place.ferry.end(of: place.ferry.create(origin.url + "/", session: limited))
-    #expect(task["error"]?["name"]?.string == "badServerResponse", "an answer without a head")
+    #expect(task["error"]?["name"]?.string == "badServerResponse", "an empty response is badServerResponse")
     #expect(origin.count == 2 && task["retryCount"]?.integer == 1)
   }
 
-  /// An answer that will be the same, and a wait that would end too late.
+  /// Responses that a retry would not change, and one whose `Retry-After` exceeds the resource timeout.
   @Test(arguments: [("404 Not Found", "1"), ("500 Internal Server Error", nil), ("503 Busy", "60")])
-  func theAnswerIsTheResult(_ answer: String, _ retryAfter: String?) throws {
-    let place = try BackgroundPlace()
+  func `response without a retry is the result`(_ answer: String, _ retryAfter: String?) throws {
+    let place = try BackgroundFixture()
     let origin = FailingOrigin(answer, retryAfter, times: .max)
     let session = try place.session("a", #"{"timeoutIntervalForResource":30}"#)
     let id = try place.ferry.create(origin.url + "/", session: session)
@@ -99,10 +101,10 @@ import Testing
     #expect(origin.count == 1 && task["retryCount"]?.integer == 0)
   }
 
-  @Test func nothingIsTriedBeyondTheTimeOfTheResource() throws {
-    let place = try BackgroundPlace()
+  @Test func `no retry after the resource timeout`() throws {
+    let place = try BackgroundFixture()
     let session = try place.session("a", #"{"timeoutIntervalForResource":2,"retry":{"backoff":0.2}}"#)
-    // Nobody else gets the port before the task has ended.
+    // The socket keeps other programs off the port until the task has ended.
     let closed = ClosedPort()
     defer { withExtendedLifetime(closed) {} }
     let task = try place.ferry.end(
@@ -110,13 +112,13 @@ import Testing
     #expect(task["error"]?["name"]?.string == "timedOut" && task["retryCount"]?.integer ?? 0 > 0)
   }
 
-  /// The one under which every worker crashes is given up, and the others are not.
-  @Test func aTaskThatIsDeadlyEnds() throws {
-    let place = try BackgroundPlace()
+  /// A task under which each worker crashes ends, and the other tasks succeed.
+  @Test func `task that crashes every worker fails`() throws {
+    let place = try BackgroundFixture()
     let worker = place.worker
     let origin = TestOrigin { request, socket in
       if request.path == "/poison" {
-        // In place of a fault of its own: the signal of an instruction that cannot be carried out.
+        // SIGILL simulates a crash of the worker.
         if let pid = worker.pid { kill(pid, SIGILL) }
         return false
       }
@@ -141,7 +143,7 @@ import Testing
   }
 }
 
-/// A port that nobody else gets, and that refuses connections until it is opened.
+/// A reserved port that refuses connections until it is opened.
 private final class ClosedPort {
   let port: Int
   private let descriptor: Int32
@@ -167,7 +169,7 @@ private final class ClosedPort {
     close(descriptor)
   }
 
-  /// From now on every request is answered.
+  /// Answers each request from now on.
   func open() {
     listen(descriptor, 8)
     let descriptor = descriptor

@@ -4,9 +4,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// SIGKILL while responses are stored, served, confirmed and dropped: what is served afterwards is right, byte for byte.
+/// SIGKILL while responses are stored, served, revalidated and dropped. Each response that is served later must be
+/// correct, byte for byte.
 @Suite(.serialized, .blocking) struct CacheCrashTests {
-  /// What the origin has: the number says what it is.
+  /// A resource of the origin, determined by its number.
   private struct Resource {
     let path: String
     let body: [UInt8]
@@ -14,7 +15,7 @@ import Testing
 
     init(_ number: Int, _ generator: inout SplitMix64) {
       path = "/\(number)"
-      // Up to 900 KiB, every other one mostly small.
+      // The size is up to 900 KiB. Resources with even numbers are mostly small.
       let share = Double.random(in: 0...1, using: &generator)
       let size = Int(1024 * (number.isMultiple(of: 2) ? pow(900, share) : 1 + 899 * share)) - 8
       body = Array("\(number):".utf8) + Pattern.bytes(size, from: number * 7919)
@@ -46,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func whatIsServedAfterACrashIsRight() throws {
+  @Test func `responses served after a crash are correct`() throws {
     let directory = TemporaryDirectory.make("cache-crash")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     var generator = SplitMix64(seed: Self.seed)
@@ -66,14 +67,15 @@ import Testing
     }
     let ferry = try FerryProcess(directory: directory)
     stored += try check(CacheClient(ferry, origin, session: session), Self.rounds)
-    // Else nothing was tested.
+    // Otherwise the test has checked too little.
     #expect(stored > 100 && served > 20, "\(stored) \(served)")
     let known = try tasks(ferry, session)
     for _ in 0..<500 where try !bodies(directory).isSubset(of: known) { usleep(20_000) }
     #expect(try bodies(directory).isSubset(of: known))
   }
 
-  /// Many tasks at once, until so many have ended: their bodies are right. Returns how many were served from the cache.
+  /// Runs many tasks at once until a random number has ended, and checks their bodies.
+  /// - Returns: The number of tasks that were served from the cache.
   private func work(
     _ ferry: FerryProcess, _ client: CacheClient, _ generator: inout SplitMix64, _ round: Int
   ) throws -> Int {
@@ -99,7 +101,7 @@ import Testing
       if task.isFromCache { served += 1 }
     }
     if Int.random(in: 0..<4, using: &generator) == 0 {
-      // Dropped at the very end, if at all.
+      // Dropped just before the kill, if at all.
       let drop = try HTTPClient(port: ferry.port)
       try drop.socket.write(
         "DELETE /v1/sessions/\(client.session)/cache HTTP/1.1\r\nHost: 127.0.0.1:\(ferry.port)\r\n\r\n")
@@ -114,7 +116,8 @@ import Testing
     return try #require(resources[String(url.dropFirst(origin.url.count))])
   }
 
-  /// All that is stored can be served, and is right; the files are those, and no more. Returns how many responses that is.
+  /// Expects that each stored response is served correctly, and that no other files exist.
+  /// - Returns: The number of stored responses.
   private func check(_ client: CacheClient, _ round: Int) throws -> Int {
     let ferry = client.ferry
     let path = "/v1/sessions/\(client.session)/cache?limit=500"
@@ -139,7 +142,7 @@ import Testing
     return entries.count
   }
 
-  /// The tasks whose bodies are files.
+  /// Returns the tasks whose bodies are files.
   private func bodies(_ directory: String) throws -> Set<String> {
     try BodyFiles.names(in: directory).subtracting(["set-aside"])
   }

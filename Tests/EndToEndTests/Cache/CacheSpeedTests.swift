@@ -3,8 +3,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// What a hit costs beside a load from nginx on loopback. `Benchmarks/measuring/cache.py` measures it; here is only what holds on a
-/// busy machine, too.
+/// The cost of a cache hit compared with a load from nginx on loopback. `Benchmarks/measuring/cache.py` measures it.
+/// These tests check only limits for a busy machine.
 @Suite(.serialized, .blocking) struct CacheSpeedTests {
   private static let size = 100 << 10
   private static let count = 150
@@ -16,13 +16,13 @@ import Testing
     nginx = try NginxServer(files: ["body.bin": Self.size], isCacheable: true)
   }
 
-  /// Runs so many tasks as one batch; returns the processor time of the service.
+  /// Runs `count` tasks as one batch and returns the service's CPU time in seconds.
   private func run(_ session: String, isHit: Bool) throws -> Double {
     let stream = try ferry.events("/v1/sessions/\(session)/events?types=task.didComplete")
     let task =
       #"{"kind":"data","resume":true,"request":{"url":"\#(nginx.url(.plain, "/body.bin"))","#
       + #""cachePolicy":"returnCacheDataElseLoad"}}"#
-    let gauge = ProcessGauge(ferry.processIdentifier)
+    let gauge = ProcessUsage(ferry.processIdentifier)
     let before = try gauge.processorTime()
     let reply = try ferry.call(
       "POST", "/v1/sessions/\(session)/tasks",
@@ -39,7 +39,7 @@ import Testing
     return spent
   }
 
-  @Test func aHitCostsLessThanALoad() throws {
+  @Test func `hit costs less CPU time than a load`() throws {
     let cached = try ferry.session()
     let uncached = try ferry.session(#"{"urlCache":null}"#)
     let url = nginx.url(.plain, "/body.bin")
@@ -53,8 +53,9 @@ import Testing
     #expect(nginx.log(atLeast: 1 + 3 * Self.count).count == 1 + 3 * Self.count)
   }
 
-  /// How long the responses alone took, from the first to the last date of their transactions: milliseconds each, whose
-  /// mean over many is finer than they are. Without the slowest few, in which somebody else had the processor.
+  /// Returns the total duration of the responses in seconds, from the first to the last date of their transactions. The
+  /// dates are whole milliseconds, but their mean over many is finer. The slowest twentieth is left out, because other
+  /// processes delayed it.
   private func loads(_ session: String, _ count: Int) throws -> Double {
     let dates = ISO8601DateFormatter()
     dates.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
@@ -71,7 +72,7 @@ import Testing
     return times.sorted().dropLast(count / 20).reduce(0, +)
   }
 
-  @Test func aHitIsThereManyTimesFaster() throws {
+  @Test func `hit is at least five times faster than a load`() throws {
     let cached = try ferry.session(#"{"requestCachePolicy":"returnCacheDataElseLoad"}"#)
     let uncached = try ferry.session(FerryProcess.uncached)
     _ = try ferry.run(nginx.url(.plain, "/body.bin"), kind: "data", session: cached)

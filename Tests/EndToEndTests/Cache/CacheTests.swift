@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What is stored and fresh is the answer: to readers that come meanwhile, to batches, over TLS and after a restart.
+/// Stored fresh responses: read while they are served, in batches, over TLS and after a restart.
 @Suite(.serialized, .blocking, .sharing) struct CacheTests {
   private let ferry: FerryProcess
   private let origin = CacheOrigin()
@@ -15,14 +15,14 @@ import Testing
     client = try CacheClient(ferry, origin)
   }
 
-  /// Who reads while the bytes come gets all of them.
-  @Test(arguments: [1024, 100 << 10, 1_000_000]) func aBodyCanBeReadWhileItIsServed(_ size: Int) throws {
+  /// A reader that starts before the body arrives receives all of it.
+  @Test(arguments: [1024, 100 << 10, 1_000_000]) func `body can be read while served`(_ size: Int) throws {
     let bytes = Pattern.bytes(size)
     origin.serve("/live", bytes, CacheOrigin.fresh)
     let client = try CacheClient(ferry, origin, session: ferry.session(delegate: #"{"responses":"ask"}"#))
     for isHit in [false, true, true] {
       let id = try ferry.create(origin.url + "/live", session: client.session)
-      let question = try ferry.question(of: id, "dataTask.didReceiveResponse")
+      let question = try ferry.decisionEvent(of: id, "dataTask.didReceiveResponse")
       #expect(question.data["response"]?["fromCache"]?.bool == isHit)
       let reader = try HTTPClient(port: ferry.port)
       try reader.socket.write("GET /v1/tasks/\(id)/body HTTP/1.1\r\nHost: 127.0.0.1:\(ferry.port)\r\n\r\n")
@@ -36,7 +36,7 @@ import Testing
     #expect(origin.count("/live") == 1)
   }
 
-  @Test func manyTasksAreServedAtOnce() throws {
+  @Test func `many tasks are served at once`() throws {
     let bytes = Pattern.bytes(100 << 10)
     origin.serve("/many", bytes, CacheOrigin.fresh)
     let digest = try client.load("/many").sha256
@@ -53,10 +53,10 @@ import Testing
     #expect(origin.count("/many") == 1)
   }
 
-  @Test func theSchemeIsPartOfTheKey() throws {
+  @Test func `scheme is part of the key`() throws {
     let nginx = try NginxServer(isCacheable: true)
     let ferry = try FerryProcess(options: ["--ca-file", nginx.authorityFile])
-    for face in [NginxServer.Face.plain, .good, .plain, .good] {
+    for face in [NginxServer.Site.plain, .good, .plain, .good] {
       _ = try ferry.run(nginx.url(face, "/hello.txt"), kind: "data")
     }
     let entries = try ferry.call("GET", "/v1/sessions/ses_shared/cache").json["entries"]?.elements ?? []
@@ -65,7 +65,7 @@ import Testing
         == [nginx.url(.plain, "/hello.txt"), nginx.url(.good, "/hello.txt")])
   }
 
-  @Test func whatIsStoredOutlivesTheProcess() throws {
+  @Test func `stored response survives the service`() throws {
     let directory = TemporaryDirectory.make("cache")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let sizes = [1024, 100 << 10, 1_000_000]

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Getting to an origin, and many at once.
+/// Connections to origins: failures, timeouts, and many at once.
 @Suite(.serialized, .blocking, .sharing) struct ConnectionTests {
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in
@@ -15,12 +15,12 @@ import Testing
 
   init() throws { ferry = try .ofSuite(networks: ["127.0.0.0/8", "::1/128"]) }
 
-  /// Codes of what cannot be reached, and libcurl's beneath.
+  /// The codes of Ferry and libcurl for unreachable hosts.
   @Test(
     arguments: [
       ("http://127.0.0.1:1/", -1004, 7), ("https://127.0.0.1:1/", -1004, 7),
       ("http://nonexistent.invalid/", -1003, 6), ("https://nonexistent.invalid/", -1003, 6),
-    ] as [(String, Int64, Int64)]) func whoIsNotThereIsAnError(
+    ] as [(String, Int64, Int64)]) func `unreachable host is an error`(
       _ url: String, _ code: Int64, _ underlying: Int64
     ) throws
   {
@@ -38,12 +38,13 @@ import Testing
     }
   }
 
-  /// taskError, unhandledURLProtocol and requestToNilURL: what can never work is refused before there is a task.
+  /// After Foundation's tests `taskError`, `unhandledURLProtocol` and `requestToNilURL`: an impossible URL is refused
+  /// before a task exists.
   @Test(arguments: [
     ("http://127.0.0.1:999999/", "-1000"), ("http://127.0.0.1:-1/", "-1000"), ("", "-1000"),
     ("/relative", "-1000"), ("http://", "-1000"), ("http://[::1/", "-1000"), ("ftp://127.0.0.1/", "-1002"),
     ("foobar://127.0.0.1/", "-1002"), ("mailto:a@b.test", "-1002"), ("127.0.0.1:80/", "-1000"),
-  ]) func aURLThatCannotBeAskedForIsRefusedAtCreation(_ url: String, _ code: String) throws {
+  ]) func `impossible URL is refused at creation`(_ url: String, _ code: String) throws {
     let reply = try ferry.call("POST", "/v1/tasks", #"{"kind":"data","request":{"url":"\#(url)"}}"#)
     #expect(reply.status == 400)
     let errors = reply.json["errors"]?.elements ?? []
@@ -51,11 +52,11 @@ import Testing
     #expect(String(decoding: reply.body, as: UTF8.self).contains(code))
   }
 
-  /// downloadTaskWithIPv6URLRequest.
-  @Test(.enabled(if: NginxServer.hasIPv6)) func anAddressInBracketsIsAHost() throws {
+  /// After Foundation's test `downloadTaskWithIPv6URLRequest`.
+  @Test(.enabled(if: NginxServer.hasIPv6)) func `IPv6 address in brackets is a host`() throws {
     let nginx = try NginxServer()
     let trusting = try FerryProcess(networks: ["::1/128"], options: ["--ca-file", nginx.authorityFile])
-    for face in [NginxServer.Face.plain, .good] {
+    for face in [NginxServer.Site.plain, .good] {
       for kind in ["download", "data"] {
         let id = try trusting.create(nginx.url(face, "/hello.txt", host: "[::1]"), kind: kind)
         let task = try trusting.end(of: id)
@@ -66,8 +67,9 @@ import Testing
     }
   }
 
-  /// httpTimeout and taskTimeout: the request's interval counts, be it shorter or longer than the session's.
-  @Test func theRequestsTimeoutWinsOverTheSessions() throws {
+  /// After Foundation's tests `httpTimeout` and `taskTimeout`: the request's timeout applies, whether shorter or longer
+  /// than the session's.
+  @Test func `timeout of the request overrides that of the session`() throws {
     let patient = try ferry.session(#"{"timeoutIntervalForRequest":20}"#)
     let hanging = try ferry.run(
       origin.url + "/silent", session: patient, request: #","timeoutInterval":0.4"#)
@@ -79,8 +81,8 @@ import Testing
     #expect(waited["error"] == .null)
   }
 
-  /// The origin closes a connection that is kept for later: the next request makes another one.
-  @Test func aConnectionThatWasClosedMeanwhileIsReplaced() throws {
+  /// The origin closes a kept connection, and the next request opens another.
+  @Test func `closed connection is replaced`() throws {
     let closing = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("200 OK", Array("ok".utf8)))
       return false
@@ -93,8 +95,8 @@ import Testing
     #expect(closing.requests.count == 4)
   }
 
-  /// concurrentRequests: sessions at once, each with connections of its own.
-  @Test func sessionsDoNotWaitForEachOther() throws {
+  /// After Foundation's test `concurrentRequests`: sessions run at once, each with its own connections.
+  @Test func `sessions do not wait for each other`() throws {
     let line = #"{"kind":"data","resume":true,"request":{"url":"\#(origin.url)/x"}}"# + "\n"
     let sessions = try (0..<10).map { _ in try ferry.session() }
     for session in sessions { try batch(String(repeating: line, count: 10), session) }
@@ -102,8 +104,8 @@ import Testing
     #expect(origin.requests.count == 100)
   }
 
-  /// repeatedRequestsStress: 3,000 requests, of three batches that overlap.
-  @Test func threeThousandSmallRequestsAllComplete() throws {
+  /// After Foundation's test `repeatedRequestsStress`: 3,000 requests in three overlapping batches.
+  @Test func `three thousand small requests complete`() throws {
     let session = try ferry.session()
     let lines = (0..<1000).map {
       #"{"kind":"\#($0 % 2 == 0 ? "data" : "download")","resume":true,"request":{"url":"\#(origin.url)/\#($0)"}}"#

@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// How streams of HTTP/2 end: not processed, answered early, or lost.
+/// The ways in which HTTP/2 streams end: unprocessed, answered early, or lost.
 @Suite(.serialized, .blocking, .sharing) struct HTTP2StreamTests {
-  /// What a request carries.
+  /// The source of a request's body.
   enum Shape: String, CaseIterable, Sendable { case nothing, text, file, stream, chunkedStream }
 
   private let ferry: FerryProcess
@@ -12,8 +12,8 @@ import Testing
 
   init() throws { ferry = try .ofSuite(trustsAuthority: true) }
 
-  /// Runs a task, and sends the body of a stream as often as it is asked for.
-  /// - Returns: the task at its end, and how often that was.
+  /// Runs a task, and sends the body of a stream at each request for it.
+  /// - Returns: The task at its end, and the number of requests for its body.
   private func run(
     _ shape: Shape, _ origin: HTTP2Origin, in session: String, method: String = "POST", size: Int = 300_000
   ) throws -> (task: JSONValue, bodies: Int) {
@@ -45,11 +45,11 @@ import Testing
     origin.requests.compactMap { $0.split(separator: " ").dropFirst(2).first.map(String.init) }
   }
 
-  // MARK: Not processed
+  // MARK: Unprocessed requests
 
-  /// RFC 9113 §6.8 and §8.7: whatever the method, it goes out again, on another connection.
+  /// RFC 9113 §6.8 and §8.7: the request is sent again on another connection, whatever its method.
   @Test(arguments: ["goaway", "goaway-error", "refuse"], Shape.allCases)
-  func unprocessedRequestIsSentAgain(_ action: String, _ shape: Shape) throws {
+  func `unprocessed request is sent again`(_ action: String, _ shape: Shape) throws {
     for before in [[], ["answer"]] {
       let origin = try HTTP2Origin(before + [action, action, "answer"])
       let session = try ferry.session(FerryProcess.uncached, delegate: "{}")
@@ -66,15 +66,15 @@ import Testing
   }
 
   @Test(arguments: ["goaway", "refuse"], [Shape.nothing, .text, .stream])
-  func unprocessedRequestIsSentSixTimesAtMost(_ action: String, _ shape: Shape) throws {
+  func `unprocessed request is sent at most six times`(_ action: String, _ shape: Shape) throws {
     let origin = try HTTP2Origin([action])
     let (task, _) = try run(shape, origin, in: ferry.session(delegate: "{}"))
     #expect(task.errorCode == -1005, "\(task.text)")
     #expect(actions(origin) == Array(repeating: action, count: 6))
   }
 
-  /// All that share the connection.
-  @Test(arguments: ["goaway", "refuse"]) func unprocessedRequestsThatShareAConnectionAreSentAgain(
+  /// The unprocessed requests share one connection.
+  @Test(arguments: ["goaway", "refuse"]) func `unprocessed concurrent requests are sent again`(
     _ action: String
   ) throws {
     let origin = try HTTP2Origin(["answer", action, "answer"])
@@ -92,12 +92,12 @@ import Testing
     #expect(actions(origin).count { $0 == "answer" } == 11)
   }
 
-  /// What may have been processed is sent again only where that means the same.
+  /// A request that may have been processed is sent again only if it is idempotent.
   @Test(arguments: [
     ("GET", Shape.nothing, true), ("PUT", .file, true), ("PUT", .stream, true), ("POST", .file, false),
     ("POST", .stream, false),
   ])
-  func lostKeptConnectionRepeatsWhatMeansTheSame(
+  func `lost kept connection repeats idempotent requests`(
     _ method: String, _ shape: Shape, _ isRepeated: Bool
   ) throws {
     let origin = try HTTP2Origin(["answer", "close", "answer"])
@@ -108,24 +108,24 @@ import Testing
     #expect(actions(origin) == ["answer", "close"] + (isRepeated ? ["answer"] : []))
   }
 
-  @Test func lostNewConnectionRepeatsNothing() throws {
+  @Test func `lost new connection repeats no request`() throws {
     let origin = try HTTP2Origin(["close"])
     let (task, _) = try run(.nothing, origin, in: ferry.session(delegate: "{}"), method: "GET")
     #expect(task.errorCode == -1005 && actions(origin) == ["close"])
   }
 
-  // MARK: Answered early
+  // MARK: Early responses
 
   private static let early = ["413", "302", "200"].flatMap { status in
     ["", "-length", "-bare", "-length-bare"].flatMap { content in
-      // Behind a 200 the server may still want the rest.
+      // After a 200 without a reset, the server may still read the rest of the body.
       (status == "200" ? ["-reset"] : ["-reset", ""]).map { status + content + $0 }
     }
   }
 
-  /// RFC 9113 §8.1: it is the result, and none of it is lost.
+  /// RFC 9113 §8.1: the early response is the result, and none of it is lost.
   @Test(arguments: early, [Shape.text, .file, .stream, .chunkedStream])
-  func earlyAnswerIsTheResult(_ action: String, _ shape: Shape) throws {
+  func `early response is the result`(_ action: String, _ shape: Shape) throws {
     let origin = try HTTP2Origin([action])
     let session = try ferry.session(FerryProcess.uncached, delegate: "{}")
     for size in [10, 300_000, 300_000] {
@@ -137,9 +137,9 @@ import Testing
     #expect(actions(origin) == Array(repeating: action, count: 3))
   }
 
-  /// The client has sent some, and waits.
+  /// The client has sent a part of the body and waits.
   @Test(arguments: ["413", "413-reset", "413-length", "413-bare-reset"], [nil, 300_000])
-  func refusalIsTheResultWhileTheClientWaits(_ action: String, _ length: Int?) throws {
+  func `refusal is the result while the client waits`(_ action: String, _ length: Int?) throws {
     let origin = try HTTP2Origin([action])
     let id = try ferry.create(
       origin.url(), kind: "upload", session: ferry.session(delegate: "{}"),
@@ -151,9 +151,9 @@ import Testing
     #expect(try writer.client.readReply().status == 409)
   }
 
-  /// A stream that is reset without an error has no whole answer for that.
+  /// A stream reset with NO_ERROR does not make a partial response complete.
   @Test(arguments: ["413-half-reset", "200-half-reset", "200-length-half-reset"], [Shape.nothing, .file])
-  func halfAnAnswerIsNone(_ action: String, _ shape: Shape) throws {
+  func `partial response is an error`(_ action: String, _ shape: Shape) throws {
     let (task, _) = try run(shape, HTTP2Origin([action]), in: ferry.session(delegate: "{}"))
     #expect(task.errorCode == -1005, "\(task.text)")
   }
@@ -161,7 +161,7 @@ import Testing
   // MARK: Uploads
 
   @Test(arguments: [0, 16_384, 16_385, 3_000_000], [Shape.file, .stream, .chunkedStream])
-  func uploadReachesAnOriginThatSpeaksHTTP2Alone(_ size: Int, _ shape: Shape) throws {
+  func `upload reaches an origin without HTTP 1`(_ size: Int, _ shape: Shape) throws {
     let (task, _) = try run(shape, HTTP2Origin(["answer"]), in: ferry.session(delegate: "{}"), size: size)
     #expect(task["error"] == .null && task["response"]?["httpVersion"]?.string == "HTTP/2", "\(task.text)")
     #expect(try body(of: task) == "\(size)")

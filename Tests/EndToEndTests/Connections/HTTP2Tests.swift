@@ -17,8 +17,8 @@ import Testing
     try ferry.call("GET", "/v1/tasks/\(task.id)/body").body
   }
 
-  /// dataTaskWithURL, downloadTaskWithURL, gzippedDownloadTask.
-  @Test(arguments: ["data", "download"]) func bodyComesOverHTTP2(_ kind: String) throws {
+  /// After Foundation's tests `dataTaskWithURL`, `downloadTaskWithURL` and `gzippedDownloadTask`.
+  @Test(arguments: ["data", "download"]) func `body arrives over HTTP2`(_ kind: String) throws {
     let large = try ferry.run(nginx.url(.good, "/large.bin"), kind: kind)
     #expect(large["error"] == .null && large["response"]?["httpVersion"]?.string == "HTTP/2")
     #expect(large["response"]?["expectedContentLength"]?.integer == 3_000_000)
@@ -26,15 +26,15 @@ import Testing
     let text = try ferry.run(nginx.url(.good, "/hello.txt"), kind: kind)
     let headers = text["response"]?["headers"]
     #expect(headers?["Content-Encoding"]?.string == "gzip")
-    #expect(headers?["ETag"] != nil && headers?["Last-Modified"] != nil)  // in lower case on the wire
+    #expect(headers?["ETag"] != nil && headers?["Last-Modified"] != nil)  // lower case on the wire
     #expect(text["response"]?["mimeType"]?.string == "text/plain")
     #expect(text["response"]?["expectedContentLength"]?.integer == -1)
     #expect(text["progress"]?["countOfBytesReceived"]?.integer == 5000)
     #expect(try bytes(text) == NginxServer.contents(5000))
   }
 
-  /// URLSessionTaskTransactionMetrics: dates in their order, and none of the connection's where it is used again.
-  @Test func metricsTellOfTheConnection() throws {
+  /// `URLSessionTaskTransactionMetrics`: the dates are in order, and a reused connection has no dates of its own.
+  @Test func `metrics describe the connection`() throws {
     let session = try ferry.session()
     let first = try ferry.run(nginx.url(.good, "/hello.txt"), session: session)
     let metrics = try ferry.metrics(of: first.id)
@@ -58,8 +58,9 @@ import Testing
     #expect(again["networkProtocolName"]?.string == "h2")
   }
 
-  /// swift-corelibs-foundation#5445: a redirect under HTTP/2 with more than six tasks at once ended the process.
-  @Test(arguments: [false, true]) func manyTasksAreRedirectedAtOnce(_ multiplexes: Bool) throws {
+  /// In swift-corelibs-foundation#5445, a redirect under HTTP/2 with more than six concurrent tasks crashed the
+  /// process.
+  @Test(arguments: [false, true]) func `many tasks are redirected at once`(_ multiplexes: Bool) throws {
     let session = try ferry.session(
       #"{"httpShouldUsePipelining":\#(multiplexes),"httpMaximumConnectionsPerHost":12}"#)
     let line =
@@ -75,7 +76,7 @@ import Testing
     #expect(try ferry.call("GET", "/readyz").status == 200)
   }
 
-  @Test func rangesAreLeftToTheOrigin() throws {
+  @Test func `ranges are left to the origin`() throws {
     let task = try ferry.run(
       nginx.url(.good, "/large.bin"), request: #","headers":{"Range":"bytes=1000-1999"}"#)
     #expect(task["response"]?["status"]?.integer == 206)

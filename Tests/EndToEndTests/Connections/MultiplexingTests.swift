@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// `httpShouldUsePipelining` and `httpMaximumConnectionsPerHost`, as the connections tell.
+/// `httpShouldUsePipelining` and `httpMaximumConnectionsPerHost`, measured on the connections.
 @Suite(.serialized, .blocking, .sharing) struct MultiplexingTests {
   private let nginx: NginxServer
   private let ferry: FerryProcess
@@ -12,9 +12,9 @@ import Testing
     ferry = try .ofSuite(trustsAuthority: true)
   }
 
-  /// Runs downloads that take their time, all created at once.
-  /// - Returns: how many requests were under way at the same time, and on how many connections.
-  private func run(_ count: Int, _ face: NginxServer.Face, _ configuration: String) throws -> (
+  /// Runs downloads at a limited rate, created in one batch.
+  /// - Returns: The largest number of simultaneous requests, and the number of connections.
+  private func run(_ count: Int, _ face: NginxServer.Site, _ configuration: String) throws -> (
     atOnce: Int, connections: Int
   ) {
     let session = try ferry.session(configuration)
@@ -35,7 +35,7 @@ import Testing
       ports.insert(try #require(transaction["localPort"]?.integer))
     }
     var (now, most) = (0, 0)
-    // Where one ends as another begins, the end comes first.
+    // At equal times, an end is counted before a begin.
     for edge in edges.sorted(by: { ($0.time, $0.change) < ($1.time, $1.change) }) {
       now += edge.change
       most = max(most, now)
@@ -43,21 +43,21 @@ import Testing
     return (most, ports.count)
   }
 
-  /// Streams of a connection that multiplexes do not count as connections.
-  @Test func manyRequestsShareAConnection() throws {
+  /// Streams of a multiplexed connection do not count as connections.
+  @Test func `many requests share a connection`() throws {
     let result = try run(
       30, .good, #"{"httpShouldUsePipelining":true,"httpMaximumConnectionsPerHost":2}"#)
     #expect(result.atOnce > 20 && result.connections == 1, "\(result)")
   }
 
-  @Test func withoutItEachHasAConnectionOfItsOwn() throws {
+  @Test func `requests without multiplexing have separate connections`() throws {
     let result = try run(
       6, .good, #"{"httpShouldUsePipelining":false,"httpMaximumConnectionsPerHost":3}"#)
     #expect(result.atOnce == 3 && result.connections == 3, "\(result)")
   }
 
-  /// What cannot multiplex keeps to the limit of connections, whatever was asked for.
-  @Test func theLimitHoldsForHTTP1() throws {
+  /// HTTP/1.1 cannot multiplex, so the connection limit applies.
+  @Test func `connection limit applies to HTTP 1`() throws {
     let result = try run(
       6, .plain, #"{"httpShouldUsePipelining":true,"httpMaximumConnectionsPerHost":3}"#)
     #expect(result.atOnce == 3 && result.connections == 3, "\(result)")

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What sessions and requests say about their cookies, and what only a secure connection may set and get.
+/// The cookie settings of sessions and requests, and cookies of secure connections.
 @Suite(.serialized, .blocking, .sharing) struct CookiePolicyTests {
   private let ferry: FerryProcess
   private let nginx: NginxServer
@@ -14,9 +14,10 @@ import Testing
     origin = CookieOrigin(ferry)
   }
 
-  /// The `Cookie` field that a request had; its answer sets `cookie`. `rest` are further members of the request.
+  /// Sends a request whose response sets `cookie`, and returns the `Cookie` field that the request had.
+  /// - Parameter rest: further members of the request, after a comma.
   private func ask(
-    _ face: NginxServer.Face, set cookie: String? = nil, host: String = "127.0.0.1", in session: String,
+    _ face: NginxServer.Site, set cookie: String? = nil, host: String = "127.0.0.1", in session: String,
     _ rest: String = ""
   ) throws -> String? {
     let headers = cookie.map { #","headers":{"X-Set":"\#($0)"}"# } ?? ""
@@ -29,26 +30,26 @@ import Testing
 
   // MARK: Secure connections
 
-  /// The peer on Linux sends them in the clear.
-  @Test func secureOnesStaySecure() throws {
+  /// Foundation on Linux sends `Secure` cookies without TLS.
+  @Test func `secure cookies need TLS`() throws {
     let session = try ferry.session()
     _ = try ask(.plain, set: "clear=1; Secure", in: session)
-    #expect(try ferry.cookies(of: session) == [], "nobody sets them in the clear")
+    #expect(try ferry.cookies(of: session) == [], "a plain response cannot set a Secure cookie")
     _ = try ask(.good, set: "s=1; Secure; Path=/", in: session)
     _ = try ask(.good, set: "p=1", in: session)
     #expect(try ask(.good, in: session) == "s=1; p=1")
     #expect(try ask(.plain, in: session) == "p=1")
     _ = try ask(.plain, set: "s=evil; Path=/", in: session)
     _ = try ask(.plain, set: "s=evil; Path=/cookie", in: session)
-    #expect(try ask(.good, in: session) == "s=1; p=1", "nor puts one over them")
+    #expect(try ask(.good, in: session) == "s=1; p=1", "a plain response cannot overlay a Secure cookie")
     _ = try ask(.plain, set: "s=0; Max-Age=0; Path=/", in: session)
-    #expect(try ask(.good, in: session) == "s=1; p=1", "nor takes them away")
+    #expect(try ask(.good, in: session) == "s=1; p=1", "a plain response cannot delete a Secure cookie")
     _ = try ask(.good, set: "s=2; Secure; Path=/", in: session)
     #expect(try ask(.good, in: session) == "s=2; p=1")
   }
 
-  @Test(arguments: [NginxServer.Face.good, .plain]) func prefixesHoldWhatTheyPromise(
-    _ face: NginxServer.Face
+  @Test(arguments: [NginxServer.Site.good, .plain]) func `cookie prefixes are enforced`(
+    _ face: NginxServer.Site
   ) throws {
     let session = try ferry.session()
     for cookie in [
@@ -62,7 +63,7 @@ import Testing
 
   // MARK: The session
 
-  @Test func aSessionThatSendsNoneKeepsThem() throws {
+  @Test func `session that sends no cookies stores them`() throws {
     let session = try ferry.session(#"{"httpShouldSetCookies":false}"#)
     try origin.set("a=1", in: session)
     #expect(try origin.sent(in: session) == nil)
@@ -70,7 +71,7 @@ import Testing
     #expect(try origin.sent(in: session, request: #","headers":{"Cookie":"own=1"}"#) == "own=1")
   }
 
-  @Test func aSessionThatTakesNoneSendsWhatItWasGiven() throws {
+  @Test func `session that accepts no cookies sends stored ones`() throws {
     let session = try ferry.session(#"{"httpCookieAcceptPolicy":"never"}"#)
     try origin.set("a=1", in: session)
     #expect(try ferry.cookies(of: session) == [])
@@ -82,8 +83,9 @@ import Testing
 
   private static let foreign = #","mainDocumentURL":"https://elsewhere.example/""#
 
-  /// Where a foreign document's requests may set cookies at all, they set those that are not for one site alone (RFC 6265bis §5.7).
-  @Test(arguments: ["always", "onlyFromMainDocumentDomain", nil]) func whoseTheMainDocumentIs(
+  /// With the policy `always`, requests of a foreign document set only cookies without a SameSite restriction (RFC
+  /// 6265bis §5.7). With the other policies, they set none.
+  @Test(arguments: ["always", "onlyFromMainDocumentDomain", nil]) func `main document decides acceptance`(
     _ policy: String?
   ) throws {
     let session = try ferry.session(policy.map { #"{"httpCookieAcceptPolicy":"\#($0)"}"# } ?? "{}")
@@ -97,7 +99,7 @@ import Testing
     #expect(try ferry.cookies(of: session) == kept)
   }
 
-  @Test func subdomainsAreOfTheMainDocumentsDomain() throws {
+  @Test func `subdomains belong to the domain of the main document`() throws {
     let session = try ferry.session()
     func document(_ host: String) -> String { #","mainDocumentURL":"http://\#(host)/""# }
     try origin.set("a=1", host: "b.a.localhost", in: session, request: document("www.a.localhost"))
@@ -107,7 +109,7 @@ import Testing
     #expect(try ferry.cookies(of: session) == ["a=1"])
   }
 
-  @Test func sameSiteSaysForWhomTheyAre() throws {
+  @Test func `SameSite restricts the requests with a cookie`() throws {
     let session = try ferry.session()
     for cookie in [
       "strict=1; SameSite=Strict", "lax=1; SameSite=Lax", "free=1; SameSite=None; Secure", "silent=1",
@@ -118,15 +120,16 @@ import Testing
     #expect(try ask(.good, in: session, #","mainDocumentURL":"\#(nginx.url(.good, "/"))""#) == all)
     #expect(try ask(.good, in: session, Self.foreign) == "free=1; silent=1")
     let insecure = #","mainDocumentURL":"\#(nginx.url(.plain, "/"))""#
-    #expect(try ask(.good, in: session, insecure) == "free=1; silent=1", "another scheme is another site")
+    #expect(
+      try ask(.good, in: session, insecure) == "free=1; silent=1", "a different scheme is a different site")
     let items = try ferry.call("GET", "/v1/sessions/\(session)/cookies").json["items"]?.elements ?? []
     #expect(items.map { $0["sameSitePolicy"]?.string } == ["strict", "lax", "none", nil])
   }
 
   // MARK: The request
 
-  /// The peer on Linux does both all the same.
-  @Test func aRequestThatDoesNotHandleThemNeitherSendsNorSets() throws {
+  /// Foundation on Linux does both in spite of the setting.
+  @Test func `request without cookie handling neither sends nor sets`() throws {
     let session = try ferry.session()
     try origin.set("a=1", in: session)
     let without = #","httpShouldHandleCookies":false"#
@@ -137,20 +140,22 @@ import Testing
     #expect(try origin.sent(in: session) == "a=1")
   }
 
-  @Test func aRequestsOwnFieldWins() throws {
+  @Test func `cookie field of the request overrides the jar`() throws {
     let session = try ferry.session()
     try origin.set("a=1", in: session)
     try origin.set("a=2", on: "/moved", in: session, headers: [#""cookie":"own=1""#])
-    #expect(origin.fields == [nil, "own=1", "own=1"], "for the redirect, too")
-    #expect(try origin.sent(in: session) == "a=2", "and what the answer set is kept")
+    #expect(
+      origin.fields == [nil, "own=1", "own=1"],
+      "the request's own Cookie field is also sent after the redirect")
+    #expect(try origin.sent(in: session) == "a=2", "the response's cookie is stored")
     let always = try ferry.session(#"{"httpAdditionalHeaders":{"Cookie":"session=1"}}"#)
     try origin.set("a=1", in: always)
     #expect(try origin.sent(in: always) == "session=1")
     #expect(try origin.sent(in: always, request: #","headers":{"Cookie":"own=1"}"#) == "own=1")
   }
 
-  /// Away from home the field is dropped, and the jar's take its place.
-  @Test func aRequestsOwnFieldStaysAtItsHost() throws {
+  /// At another host the request's own field is dropped, and the jar's cookies replace it.
+  @Test func `cookie field of the request stays at its host`() throws {
     let session = try ferry.session()
     try origin.set("there=1", host: "localhost", in: session)
     let to = origin.url("/next", host: "localhost")

@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Cookies that clients put into a jar, on the disk.
+/// The cookies that clients store are not readable on disk.
 @Suite(.serialized, .blocking) struct CookieSecrecyTests {
-  @Test func nobodyReadsThemOnTheDisk() throws {
+  @Test func `cookies are not readable on disk`() throws {
     let directory = TemporaryDirectory.make("ferry-cookies")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let secret = "eyJhbGciOiJIUzI1NiJ9.cookie-4f8a11"

@@ -3,7 +3,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// prefersIncrementalDelivery, countOfBytesClientExpectsToSend and countOfBytesClientExpectsToReceive of URLSessionTask.
+/// `prefersIncrementalDelivery`, `countOfBytesClientExpectsToSend` and `countOfBytesClientExpectsToReceive` of
+/// `URLSessionTask`.
 @Suite(.serialized, .blocking, .sharing) struct DeliveryTests {
   private static let body = NginxServer.contents(3_000_000)
   private static let half = 1_500_000
@@ -24,7 +25,7 @@ import Testing
         if request.path == "/cut" { return false }
         try socket.write(Array(Self.body.dropFirst(Self.half)))
       default:
-        // Its length is not told.
+        // The body has no declared length.
         try socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n")
         try socket.write(Array(Self.body.prefix(1000)))
         gate.wait()
@@ -46,7 +47,7 @@ import Testing
     #expect(task["state"]?.string == "running")
   }
 
-  /// What the events of a task brought, and what was told before the first of them.
+  /// Returns the data of a task's events, their count, and the events before the first of them.
   private func data(_ events: [EventReader.Event], of id: String) -> (
     bytes: [UInt8], count: Int, before: [String]
   ) {
@@ -56,15 +57,15 @@ import Testing
     return (bytes, all.count, before)
   }
 
-  /// - Parameter query: of two streams, one with bytes and one with counts.
-  @Test(arguments: ["?data=inline", ""]) func theBodyIsDeliveredOnceWhole(_ query: String) throws {
+  /// - Parameter query: selects a stream with bytes or one with counts.
+  @Test(arguments: ["?data=inline", ""]) func `body is delivered once whole`(_ query: String) throws {
     let session = try ferry.session(FerryProcess.uncached)
     let events = try ferry.events("/v1/sessions/\(session)/events\(query)")
     let id = try create("/held", #""prefersIncrementalDelivery":false"#, in: session)
     try waitForHalf(of: id)
     let early = try ferry.call("GET", "/v1/tasks/\(id)/body")
     #expect(early.status == 409 && early.json["type"]?.string == "/problems/body-not-ready")
-    // A sign in the stream: whatever was told of the first half stands before it.
+    // A marker in the stream: events of the first half would precede it.
     let sign = try ferry.create(origin.url + "/sign", session: session, resume: false)
     gate.open()
     let all = try events.read(upTo: "task.didComplete")
@@ -80,8 +81,8 @@ import Testing
     #expect(try ferry.call("GET", "/v1/tasks/\(id)/body").body == Self.body)
   }
 
-  /// Of what does not become whole nothing is delivered.
-  @Test(arguments: ["?data=inline", ""]) func whatBreaksOffIsNotDelivered(_ query: String) throws {
+  /// An incomplete body is not delivered at all.
+  @Test(arguments: ["?data=inline", ""]) func `incomplete body is not delivered`(_ query: String) throws {
     let session = try ferry.session(FerryProcess.uncached)
     let events = try ferry.events("/v1/sessions/\(session)/events\(query)")
     let id = try create("/cut", #""prefersIncrementalDelivery":false"#, in: session)
@@ -91,7 +92,7 @@ import Testing
     #expect(try ferry.task(id).errorCode == -1005)
   }
 
-  @Test func byDefaultItIsDeliveredAsItComes() throws {
+  @Test func `body is delivered incrementally by default`() throws {
     let session = try ferry.session(FerryProcess.uncached)
     let events = try ferry.events("/v1/sessions/\(session)/events?data=inline")
     let id = try create("/held", #""prefersIncrementalDelivery":true"#, in: session)
@@ -100,7 +101,7 @@ import Testing
     #expect(try ferry.end(of: id)["error"] == .null)
   }
 
-  @Test func guessesAreKeptAndUsed() throws {
+  @Test func `expected sizes are kept and used`() throws {
     let session = try ferry.session(FerryProcess.uncached)
     let id = try create(
       "/unknown", #""countOfBytesClientExpectsToReceive":4000,"countOfBytesClientExpectsToSend":5"#,
@@ -119,7 +120,7 @@ import Testing
       ).json
     }
     #expect(try patch("2000")["progress"]?["fractionCompleted"]?.double == 0.5)
-    // It is seen to be wrong.
+    // More bytes have arrived than expected.
     #expect(try patch("999")["progress"]?["fractionCompleted"] == .null)
     #expect(try patch("null")["countOfBytesClientExpectsToReceive"]?.integer == -1)
     #expect(try patch("1500")["countOfBytesClientExpectsToReceive"]?.integer == 1500)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The bytes of a body as events, over connections: one that comes late, and one that stalls.
+/// Bodies as inline events, for a late reader and for a stalled one.
 @Suite(.serialized, .blocking, .sharing) struct InlineReaderTests {
   private let ferry: FerryProcess
   private let gate: Gate
@@ -29,10 +29,10 @@ import Testing
     }
   }
 
-  @Test func whoComesLateGetsTheBodyFromItsStart() throws {
+  @Test func `late reader receives the body from its start`() throws {
     let id = try ferry.create(origin.url + "/held")
     _ = try ferry.poll("/v1/tasks/\(id)") { $0.received == 200_000 }
-    // One comes back behind the response, with other events after that.
+    // One reader starts after the response, which is followed by other events.
     for verb in ["suspend", "resume"] { _ = try ferry.act(verb, id) }
     let seen = try ferry.events("/v1/tasks/\(id)/events?after=0").read(upTo: "dataTask.didReceiveResponse")
     let response = try #require(seen.last?.id)
@@ -51,15 +51,16 @@ import Testing
     }
   }
 
-  /// #3204: who stalls holds the origin, and loses nothing; nor does who reads on meanwhile.
-  @Test func oneOfTwoReadersMayStall() throws {
+  /// In swift-corelibs-foundation#3204, a stalled reader is a problem. Here it slows the origin, and no reader loses a
+  /// byte.
+  @Test func `one of two readers may stall`() throws {
     let id = try ferry.create(origin.url + "/3000000", resume: false)
     let stalled = try ferry.events("/v1/tasks/\(id)/events?data=inline")
     let brisk = try ferry.events("/v1/tasks/\(id)/events?data=inline")
     _ = try ferry.act("resume", id)
     var early: [EventReader.Event] = []
     while try early.bytes(of: id).isEmpty { early.append(try #require(try brisk.next())) }
-    // How far the brisk one gets depends on what the kernel holds for the other.
+    // The progress of the brisk reader depends on the kernel's buffers for the other one.
     let late = try stalled.read(upTo: "task.didComplete")
     early += try brisk.read(upTo: "task.didComplete")
     #expect(try late.bytes(of: id) == Self.large)

@@ -3,13 +3,13 @@ import JSON
 import TestSupport
 import Testing
 
-/// What every test's service has told is looked at when it is over. Here are services of which something wrong is to be found.
+/// The review of each service's journal at the end of a test, here with faults that it must find.
 @Suite(.blocking) struct JournalReviewTests {
   private let origin = TestOrigin { request, socket in
     try socket.write(TestOrigin.reply("200 OK", Array("ok".utf8)))
     return true
   }
-  /// The first row of a task, its creation, once more behind all others.
+  /// Repeats the first row of a task, its creation, after all other rows.
   private static let secondCreation = """
     INSERT INTO journal (first, last, session, task, time, stream)
     SELECT (SELECT max(last) FROM journal) + 1, (SELECT max(last) FROM journal) + 1 + last - first,
@@ -17,7 +17,7 @@ import Testing
     FROM journal WHERE task IS NOT NULL ORDER BY first LIMIT 1
     """
 
-  /// The directory of a service that has carried out a task of each kind, and was killed.
+  /// Returns the directory of a killed service that has run a task of each kind.
   private func leave() throws -> String {
     let directory = TemporaryDirectory.make("ferry-left")
     let ferry = try FerryProcess(directory: directory)
@@ -28,7 +28,7 @@ import Testing
     return directory
   }
 
-  @Test func everyTaskIsLookedAt() throws {
+  @Test func `review reads each task`() throws {
     let directory = try leave()
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let review = try #require(JournalReview(of: directory))
@@ -37,45 +37,45 @@ import Testing
 
   @Test(arguments: [
     (secondCreation, "nothing follows didComplete"),
-    // The end of the last task, with its metrics.
+    // The row contains the end of the last task, with its metrics.
     ("DELETE FROM journal WHERE first = (SELECT max(first) FROM journal)", "its row says completed"),
     ("UPDATE task SET state = 'suspended'", "its row says suspended"),
-    ("UPDATE task SET kind = 'download' WHERE kind = 'data'", "a call is one of the task's kind"),
+    ("UPDATE task SET kind = 'download' WHERE kind = 'data'", "a delegate call fits the task's kind"),
     (
       "DELETE FROM journal WHERE task IS NOT NULL AND first = (SELECT min(first) FROM journal)",
       "didCreate is the first event"
     ),
     ("UPDATE session SET state = 'invalid' WHERE type = 'default'", "its row says invalid"),
   ])
-  func whatIsWrongIsFound(_ statement: String, _ fault: String) throws {
+  func `review finds faults`(_ statement: String, _ fault: String) throws {
     let directory = try leave()
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    try LeftDatabase.execute(statement, in: directory)
+    try OfflineDatabase.execute(statement, in: directory)
     let review = try #require(JournalReview(of: directory))
     #expect(review.faults.contains { $0.contains(fault) }, "\(review.faults)")
   }
 
-  /// The test in which a service was started fails.
-  @Test func theTestHearsOfIt() throws {
+  /// The test that started the service fails.
+  @Test func `test fails if the review finds a fault`() throws {
     try withKnownIssue {
       let ferry = try FerryProcess()
       _ = try ferry.run(origin.url)
       ferry.kill()
-      try LeftDatabase.execute(Self.secondCreation, in: ferry.directory)
+      try OfflineDatabase.execute(Self.secondCreation, in: ferry.directory)
     } matching: { issue in
       issue.comments.contains { $0.rawValue.contains("nothing follows didComplete") }
     }
   }
 
-  /// Of one that goes on with the directory, the test hears when that is over as well.
-  @Test func severalServicesOfADirectoryAreOne() throws {
+  /// The review runs after the last service of a directory has ended.
+  @Test func `services of one directory are reviewed together`() throws {
     let directory = TemporaryDirectory.make("ferry-left")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     try withKnownIssue {
       var ferry = try FerryProcess(directory: directory)
       _ = try ferry.run(origin.url)
       ferry.kill()
-      try LeftDatabase.execute(Self.secondCreation, in: directory)
+      try OfflineDatabase.execute(Self.secondCreation, in: directory)
       ferry = try FerryProcess(directory: directory)
       #expect(try ferry.run(origin.url)["state"]?.string == "completed")
     } matching: { issue in

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// States, the counts behind them, and what is told of them.
+/// Task states, counts of suspensions, and the events that report them.
 @Suite(.serialized, .blocking, .sharing) struct LifeCycleTests {
   private let ferry: FerryProcess
   private let gate: Gate
@@ -25,9 +25,9 @@ import Testing
     }
   }
 
-  @Test func aTaskIsCreatedSuspendedAndAsksForNothing() throws {
+  @Test func `new task is suspended and sends no request`() throws {
     let id = try ferry.create(origin.url, resume: false)
-    // A second task that ends is the sign that the first could have begun.
+    // The first task had time to begin when the second has ended.
     _ = try ferry.run(origin.url + "/other")
     let task = try ferry.task(id)
     #expect(task["state"]?.string == "suspended" && task["phase"] == .null && task["startedAt"] == .null)
@@ -40,8 +40,9 @@ import Testing
       ])
   }
 
-  /// suspendResumeTask: as many resumes as suspensions, and one for the creation.
-  @Test func suspensionsNest() throws {
+  /// After Foundation's test `suspendResumeTask`: a task needs as many resumes as suspensions, and one for its
+  /// creation.
+  @Test func `suspensions nest`() throws {
     let id = try ferry.create(origin.url, resume: false)
     for _ in 0..<3 { #expect(try ferry.act("suspend", id) == "suspended") }
     for _ in 0..<3 { #expect(try ferry.act("resume", id) == "suspended") }
@@ -52,19 +53,19 @@ import Testing
     #expect(try ferry.task(id)["error"] == .null)
   }
 
-  /// A running task does not save up resumes.
-  @Test func resumingWhatRunsDoesNothing() throws {
+  /// Resumes of a running task are not counted.
+  @Test func `resume of a running task has no effect`() throws {
     let id = try ferry.create(origin.url + "/gated")
     for _ in 0..<3 { #expect(try ferry.act("resume", id) == "running") }
     #expect(try ferry.act("suspend", id) == "suspended")
-    try ferry.settle(origin.url)
+    try ferry.waitForEarlierCommands(origin.url)
     gate.open()
     #expect(try ferry.task(id)["state"]?.string == "suspended")
     #expect(try ferry.act("resume", id) == "running")
     #expect(try ferry.end(of: id)["error"] == .null)
   }
 
-  @Test(arguments: ["data", "download"]) func everyStateIsToldInItsOrder(_ kind: String) throws {
+  @Test(arguments: ["data", "download"]) func `each state has its event in order`(_ kind: String) throws {
     let id = try ferry.create(origin.url + "/gated", kind: kind, resume: false)
     _ = try ferry.act("resume", id)
     let events = try ferry.events("/v1/tasks/\(id)/events?after=0&progress=false")
@@ -86,8 +87,8 @@ import Testing
     #expect(times == times.sorted() && times.count == story.count)
   }
 
-  /// A session's tasks count from 1.
-  @Test func identifiersCountInTheirSession() throws {
+  /// The identifiers of a session's tasks count from 1.
+  @Test func `identifiers count within a session`() throws {
     let sessions = try (0..<2).map { _ in try ferry.session() }
     for number in 1...3 {
       for session in sessions {
@@ -97,8 +98,8 @@ import Testing
     }
   }
 
-  /// Waiting is by the session and the origin; the more urgent go first.
-  @Test func theQueueGoesByPriority() throws {
+  /// The tasks of a session queue for a connection to their origin. The task with the highest priority starts first.
+  @Test func `queue is ordered by priority`() throws {
     let session = try ferry.session(#"{"httpMaximumConnectionsPerHost":1}"#)
     let first = try ferry.create(origin.url + "/gated", session: session)
     _ = try ferry.poll("/v1/tasks/\(first)") { $0["phase"]?.string == "transferring" }
@@ -110,15 +111,15 @@ import Testing
     let queued = try ferry.call(
       "POST", target, lines.joined(separator: "\n"), [("Content-Type", "application/x-ndjson")])
     #expect(queued.lines.allSatisfy { $0["phase"]?.string == "queued" })
-    try ferry.settle(origin.url + "/settled")
+    try ferry.waitForEarlierCommands(origin.url + "/settled")
     gate.open()
     for line in queued.lines { #expect(try ferry.end(of: line.id)["error"] == .null) }
     let paths = origin.requests.map(\.path).filter { $0 != "/settled" }
     #expect(paths == ["/gated", "/high", "/higher", "/default", "/low"])
   }
 
-  /// finishTasksAndInvalidate: what runs is finished first.
-  @Test func aSessionThatIsFinishedEndsAfterItsTasks() throws {
+  /// Like `finishTasksAndInvalidate()`, which lets running tasks end.
+  @Test func `finished session ends after its tasks`() throws {
     let session = try ferry.session()
     let id = try ferry.create(origin.url + "/gated", kind: "download", session: session)
     let path = "/v1/sessions/\(session)"

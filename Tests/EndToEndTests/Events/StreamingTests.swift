@@ -4,13 +4,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Bodies and events while they come.
+/// Bodies and events while they arrive.
 @Suite(.serialized, .blocking, .sharing) struct StreamingTests {
   private let ferry: FerryProcess
   private let gate = Gate()
   private let origin: TestOrigin
 
-  /// Lets the origin go on step by step.
+  /// Releases the origin step by step.
   private final class Gate: Sendable {
     private let steps = Mutex(0)
     func open() { steps.withLock { $0 += 1 } }
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: [("/small", 10), ("/big", 100_000)])
-  func dataBodyIsReadWhileItArrives(_ path: String, _ size: Int) throws {
+  func `data body is read while it arrives`(_ path: String, _ size: Int) throws {
     let body = #"{"kind":"data","resume":true,"request":{"url":"\#(origin.url)\#(path)"}}"#
     let id = try #require(try ferry.call("POST", "/v1/tasks", body).json["id"]?.string)
     let client = try HTTPClient(port: ferry.port)
@@ -54,7 +54,7 @@ import Testing
     #expect(try ferry.call("GET", "/v1/tasks/\(id)/body").body.count == size * 3)
   }
 
-  @Test func downloadBodyIsNotReadyBeforeTheEnd() throws {
+  @Test func `download body is not ready before the end`() throws {
     let body = #"{"kind":"download","resume":true,"request":{"url":"\#(origin.url)/big"}}"#
     let id = try #require(try ferry.call("POST", "/v1/tasks", body).json["id"]?.string)
     #expect(try ferry.call("GET", "/v1/tasks/\(id)/body").status == 409)
@@ -63,7 +63,7 @@ import Testing
     #expect(try ferry.call("GET", "/v1/tasks/\(id)/body").body.count == 300_000)
   }
 
-  @Test func progressIsToldWithoutAnIdAndNeverReplayed() throws {
+  @Test func `progress events have no number and are not replayed`() throws {
     let session = try ferry.session()
     let events = try ferry.events("/v1/sessions/\(session)/events")
     let body = #"{"kind":"download","resume":true,"request":{"url":"\#(origin.url)/big"}}"#
@@ -77,7 +77,7 @@ import Testing
     #expect(replayed.allSatisfy { $0.id != nil })
   }
 
-  @Test func suspendedTransferGoesOnWithoutLosingOrRepeatingAByte() throws {
+  @Test func `suspended transfer resumes without losing or repeating a byte`() throws {
     let body = #"{"kind":"download","resume":true,"request":{"url":"\#(origin.url)/big"}}"#
     let id = try #require(try ferry.call("POST", "/v1/tasks", body).json["id"]?.string)
     _ = try ferry.poll("/v1/tasks/\(id)") { ($0["progress"]?["countOfBytesReceived"]?.integer ?? 0) > 0 }
@@ -95,7 +95,7 @@ import Testing
     #expect(try ferry.call("GET", "/v1/tasks/\(id)/body").body == [UInt8](repeating: 98, count: 300_000))
   }
 
-  @Test func lastEventIDReplaysWhatCameAfterIt() throws {
+  @Test func `Last-Event-ID replays the later events`() throws {
     for _ in 1...3 { gate.open() }
     let session = try ferry.session()
     for _ in 0..<3 { _ = try ferry.run(origin.url + "/small", session: session) }

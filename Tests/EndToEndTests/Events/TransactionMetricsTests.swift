@@ -3,7 +3,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// URLSessionTaskMetrics (§1e, #4988: never delivered by the peer): a transaction for every request of a task.
+/// `URLSessionTaskMetrics`, which swift-corelibs-foundation never delivers (#4988): one transaction for each request of
+/// a task.
 @Suite(.serialized, .blocking, .sharing) struct TransactionMetricsTests {
   private let ferry: FerryProcess
   /// 500 times `x`, compressed.
@@ -33,7 +34,7 @@ import Testing
     let transactions = try #require(metrics["transactionMetrics"]?.elements)
     #expect(metrics["redirectCount"]?.integer == Int64(transactions.count - 1))
     let interval = try #require(metrics["taskInterval"])
-    // The same time format throughout: the order of texts is that of times.
+    // All times have one format, so the order of texts is the order of times.
     let all =
       [interval["start"]] + transactions.flatMap { metrics in Self.dates.map { metrics[$0] } }
       + [interval["end"]]
@@ -46,7 +47,7 @@ import Testing
     Set(Self.dates.filter { transaction[$0]?.string != nil })
   }
 
-  @Test func everyHopHasItsTransaction() throws {
+  @Test func `each request has its transaction`() throws {
     let id = try ferry.run(
       origin.url + "/first", kind: "data", session: ferry.session(),
       request: #","method":"POST","body":{"text":"hello"}"#
@@ -80,12 +81,12 @@ import Testing
       #expect(transaction["countOfRequestHeaderBytesSent"]?.integer ?? 0 > 30)
       #expect(transaction["countOfResponseHeaderBytesReceived"]?.integer ?? 0 > 30)
     }
-    // One connection, seen from either end.
+    // All requests use one connection.
     #expect(Set(all.map { $0["localPort"]?.integer }).count == 1)
   }
 
-  /// They come with their event, just before the end.
-  @Test func theEventHasTheMetrics() throws {
+  /// The metrics event comes just before the end.
+  @Test func `event contains the metrics`() throws {
     let id = try ferry.run(origin.url + "/ok").id
     let story = try ferry.story(of: id)
     let event = try #require(story.dropLast().last)
@@ -94,13 +95,13 @@ import Testing
     #expect(event.data["metrics"] == metrics || event.data == metrics)
   }
 
-  @Test func aTaskWithoutARedirectHasOne() throws {
+  @Test func `task without a redirect has one transaction`() throws {
     let all = try transactions(of: ferry.run(origin.url + "/ok").id)
     #expect(all.count == 1 && all.first?["response"]?["status"]?.integer == 200)
   }
 
-  @Test func aFailedConnectHasNoEnd() throws {
-    // Bound, but nobody listens.
+  @Test func `failed connect has no end date`() throws {
+    // The port was bound, but has no listener.
     let port = try Self.closedPort()
     let task = try ferry.run("http://127.0.0.1:\(port)/", kind: "data")
     #expect(task.errorCode == -1004)
@@ -124,8 +125,8 @@ import Testing
     return Int(in_port_t(bigEndian: address.sin_port))
   }
 
-  /// If a phase fails, its end and all that would follow are nil.
-  @Test func aFailedHandshakeHasNoEnd() throws {
+  /// If a phase fails, its end date and all later dates are absent.
+  @Test func `failed handshake has no end date`() throws {
     let nginx = try NginxServer()
     let task = try ferry.run(nginx.url(.expired, "/hello.txt"), kind: "data")
     #expect(task.errorCode.map { (-1206 ... -1200).contains($0) } == true)
@@ -136,7 +137,7 @@ import Testing
     #expect(first["response"] == .null)
   }
 
-  @Test func aCutAnswerHasNoEnd() throws {
+  @Test func `incomplete response has no end date`() throws {
     let task = try ferry.run(origin.url + "/cut", kind: "data")
     #expect(task.errorCode == -1005)
     let first = try #require(try transactions(of: task.id).first)
@@ -144,7 +145,7 @@ import Testing
     #expect(first["countOfResponseBodyBytesReceived"]?.integer == 10)
   }
 
-  @Test func aTaskThatNeverRanHasNoTransaction() throws {
+  @Test func `task that never ran has no transaction`() throws {
     let id = try ferry.create(origin.url + "/ok", resume: false)
     _ = try ferry.act("cancel", id)
     _ = try ferry.end(of: id)

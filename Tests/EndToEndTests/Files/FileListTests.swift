@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Files that clients send: those that come in part, and those that come again.
+/// Uploads of files that are interrupted or repeated.
 @Suite(.serialized, .blocking) struct FileListTests {
   private let ferry: FerryProcess
 
@@ -24,17 +24,17 @@ import Testing
     }
   }
 
-  /// Until `isSo`, at most 20 s.
+  /// Waits until `isSo` returns true, at most 20 s.
   private func wait(until isSo: () throws -> Bool) throws {
     let end = Date().addingTimeInterval(20)
     while try !isSo() {
-      try #require(Date() < end, "it took too long")
+      try #require(Date() < end, "the condition was not met within 20 s")
       usleep(5000)
     }
   }
 
-  /// A client that leaves in the middle leaves nothing.
-  @Test func halfAFileIsNone() throws {
+  /// A client that disconnects in the middle leaves no file.
+  @Test func `interrupted upload leaves no file`() throws {
     let client = try HTTPClient(port: ferry.port)
     try withExtendedLifetime(client) {
       try client.socket.write("POST /v1/files HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n")
@@ -46,14 +46,14 @@ import Testing
     #expect(try ferry.call("GET", "/v1/files").json["items"]?.elements?.isEmpty == true)
   }
 
-  @Test func aRepeatGetsTheFirstReply() throws {
+  @Test func `repeated upload gets the first reply`() throws {
     let key = [("Idempotency-Key", "\"one\""), ("Content-Type", "text/plain")]
     let first = try post([1, 2, 3], key)
     let again = try post([1, 2, 3], key)
     #expect(first.status == 201 && again.status == 201 && again.json == first.json)
     #expect(again["Location"] == first["Location"])
     #expect(try post([1, 2, 4], key).status == 422)
-    // Repeats leave nothing behind.
+    // The repeat leaves no second file.
     #expect(try namesOnDisk().count == 1)
     #expect(try ferry.call("GET", "/v1/files").json["items"]?.elements?.count == 1)
   }

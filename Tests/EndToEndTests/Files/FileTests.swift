@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Stored files: what clients send and get, and that it stays.
+/// Stored files: upload, read, and survival of restarts.
 @Suite(.serialized, .blocking, .sharing) struct FileTests {
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in
@@ -25,7 +25,7 @@ import Testing
     SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
   }
 
-  @Test(arguments: sizes, ["image/png", nil]) func whatIsStoredIsReadBack(_ size: Int, _ type: String?) throws
+  @Test(arguments: sizes, ["image/png", nil]) func storedFileIsUnchanged(_ size: Int, _ type: String?) throws
   {
     let bytes = Pattern.bytes(size)
     let reply = try post(bytes, type.map { [("Content-Type", $0)] } ?? [])
@@ -41,14 +41,14 @@ import Testing
       #expect(read["ETag"] == "\"\(Self.hexadecimal(bytes))\"" && read["Accept-Ranges"] == "bytes")
       let digest = Data(SHA256.hash(data: bytes)).base64EncodedString()
       #expect(read["Repr-Digest"] == "sha-256=:\(digest):", "\(method)")
-      // Nothing of it is run by a browser under the service's name.
+      // These fields keep a browser from running the file under the service's origin.
       #expect(read["X-Content-Type-Options"] == "nosniff" && read["Content-Disposition"] == "attachment")
     }
     let description = try ferry.call("GET", "/v1/files/\(file.id)", nil, [("Accept", "application/json")])
     #expect(description["Content-Type"] == "application/json" && description.json == file)
   }
 
-  @Test func aBodyOfUnknownLengthIsStored() throws {
+  @Test func `body of unknown length is stored`() throws {
     let client = try HTTPClient(port: ferry.port)
     try client.socket.write(
       "POST /v1/files HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
@@ -58,7 +58,7 @@ import Testing
     #expect(try ferry.call("GET", "/v1/files/\(file.json.id)").text == "abcde")
   }
 
-  @Test func filesOutliveTheProcess() throws {
+  @Test func `files survive the service`() throws {
     let directory = TemporaryDirectory.make("files")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     var files: [(file: JSONValue, bytes: [UInt8])] = []

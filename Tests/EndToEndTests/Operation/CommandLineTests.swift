@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The command line is made from the settings, and shows what holds.
+/// The command line: its options come from the settings catalogue, and `ferry config` prints the effective settings.
 @Suite(.serialized, .blocking) struct CommandLineTests {
   private static func command(_ name: String) throws -> [JSONValue] {
     let output = try FerryCommand.run(["--experimental-dump-help"]).output
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["serve", "config", "worker"]) func everySettingHasItsOption(_ command: String) throws {
+  @Test(arguments: ["serve", "config", "worker"]) func eachSettingHasItsOption(_ command: String) throws {
     let arguments = try Self.command(command)
     for setting in SettingsCatalogue.all {
       let isWanted =
@@ -37,8 +37,7 @@ import Testing
     }
   }
 
-  /// Each option reaches the setting of its name.
-  @Test func everyOptionIsHeard() throws {
+  @Test func `each option sets the setting of its name`() throws {
     let directory = TemporaryDirectory.make("ferry-options")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     try "one\n".write(toFile: directory + "/token", atomically: false, encoding: .utf8)
@@ -64,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func repeatedOptionsAreOneList() throws {
+  @Test func `repeated options form one list`() throws {
     let options = ["--allow-network", "10.0.0.0/8", "--allow-network", "fd00::/8"]
     let result = try FerryCommand.run(["config", "--json"] + options)
     let settings = try JSONParser.parse(Array(result.output.utf8))["settings"]?.elements
@@ -73,14 +72,14 @@ import Testing
     #expect(networks?["from"] == .string("--allow-network"))
   }
 
-  /// Who has the service refuse to start finds out why without starting it.
+  /// An operator finds the cause of a refused start with `ferry config`, without a start.
   @Test(
     arguments: [
-      (["--workers", "0"], [:]), (["--listen", "0.0.0.0:0"], [:]), (["--config", "/no/such"], [:]),
+      (["--transfer-loops", "0"], [:]), (["--listen", "0.0.0.0:0"], [:]), (["--config", "/no/such"], [:]),
       ([], ["FERRY_LISTENS": "1"]), ([], ["FERRY_TOKENS": "a b c"]), (["--nonsense"], [:]),
       (["--token-file", "/no/such"], ["FERRY_TOKENS": "one"]), (["--token-file", "/no/such"], [:]),
     ] as [([String], [String: String])])
-  func configRefusesWhatServeRefuses(_ options: [String], _ environment: [String: String]) throws {
+  func `config refuses what serve refuses`(_ options: [String], _ environment: [String: String]) throws {
     let serve = try FerryCommand.run(["serve"] + options, environment: environment)
     let config = try FerryCommand.run(["config"] + options, environment: environment)
     #expect(serve.status == config.status && serve.status != 0)
@@ -89,7 +88,7 @@ import Testing
     #expect(serve.output.split(separator: "\n").count == 1 && serve.output.hasPrefix("ferry: "))
   }
 
-  @Test func configShowsNoSecret() throws {
+  @Test func `config redacts secrets`() throws {
     for more in [[], ["--json"]] {
       let result = try FerryCommand.run(["config"] + more, environment: ["FERRY_TOKENS": "s3cret-token"])
       #expect(result.status == 0 && result.output.contains("<redacted>") && !result.output.contains("s3cret"))
@@ -97,12 +96,12 @@ import Testing
   }
 
   @Test(arguments: [["--help"], ["serve", "--help"], ["--version"], ["help", "config"]])
-  func helpIsNoError(_ arguments: [String]) throws {
+  func `help is no error`(_ arguments: [String]) throws {
     let result = try FerryCommand.run(arguments)
     #expect(result.status == 0 && !result.output.hasPrefix("ferry: "))
   }
 
-  @Test func listenWithoutHostServesAllAddresses() throws {
+  @Test func `listen without a host serves all addresses`() throws {
     let tokens = ["FERRY_TOKENS": "one"]
     let ferry = try FerryProcess(options: ["--listen", ":0"], environment: tokens)
     #expect(ferry.startLog.contains(#/"address":"(\[::\]|0\.0\.0\.0):[0-9]+"/#))
@@ -111,9 +110,9 @@ import Testing
     #expect(health.status == 0 && health.output.hasPrefix("ok"))
   }
 
-  // MARK: Tokens of the environment
+  // MARK: Tokens in the environment
 
-  @Test func tokensOfTheEnvironmentOpenTheService() throws {
+  @Test func `tokens of the environment grant access`() throws {
     let ferry = try FerryProcess(environment: ["FERRY_TOKENS": "one, a two"])
     func status(_ token: String) throws -> Int {
       try ferry.call("GET", "/v1/sessions", nil, [("Authorization", "Bearer " + token)]).status
@@ -122,8 +121,9 @@ import Testing
     #expect(try ferry.call("GET", "/v1/sessions").status == 401)
   }
 
-  /// The worker has the service's environment, but nothing that is the service's alone; and nothing in it keeps it from its work.
-  @Test func theWorkerDoesNotGetThem() throws {
+  /// The worker inherits the environment except the `FERRY_` variables, and an unrelated `FERRY_` variable does not
+  /// prevent its start.
+  @Test func `worker does not inherit the tokens`() throws {
     let variables = ["FERRY_TOKENS": "s3cret", "FERRY_PORT": "tcp://10.0.0.1:80", "SOMETHING_ELSE": "kept"]
     let ferry = try FerryProcess(environment: variables)
     let body = #"{"type":"background","identifier":"a","delegate":{}}"#

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Named configurations, and the cookies of sessions, over restarts and under new keys.
+/// Named configurations and cookies keep their secrets across restarts and key rotations.
 @Suite(.serialized, .blocking) final class ConfigurationSecretsTests {
   private let directory = TemporaryDirectory.make("ferry-configurations")
   private static let header = "planted-header-93b1"
@@ -22,7 +22,7 @@ import Testing
 
   deinit { try? FileManager.default.removeItem(atPath: directory) }
 
-  /// The proxy is the origin itself: it sees who comes.
+  /// Creates a named configuration whose proxy is the origin itself, which therefore sees the proxy's credentials.
   private func name(_ ferry: FerryProcess) throws -> HTTPReply {
     try ferry.call(
       "POST", "/v1/configurations",
@@ -32,7 +32,7 @@ import Testing
       """, [("Idempotency-Key", "named")])
   }
 
-  /// A new session from the named configuration works as it did; returns everything that clients are shown.
+  /// Expects that a new session with the named configuration works, and returns all replies that clients see.
   private func use(_ ferry: FerryProcess) throws -> String {
     let made = try ferry.call("POST", "/v1/sessions", #"{"configuration":{"named":"secret"}}"#)
     #expect(made.status == 201)
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func theyKeepTheirSecretsAndTheirUse() throws {
+  @Test func `configurations and cookies keep their secrets and still work`() throws {
     var ferry = try FerryProcess(directory: directory)
     let made = try name(ferry)
     #expect(made.status == 201)
@@ -77,7 +77,7 @@ import Testing
     for rotation in [nil, [], ["--drop-old"]] as [[String]?] {
       if let rotation { try rotate(rotation) }
       ferry = try FerryProcess(directory: directory)
-      // Without the old key nobody can tell whether a repeat is one.
+      // Without the old key, Ferry cannot recognise the repeated request.
       if rotation != ["--drop-old"] { #expect(try name(ferry).body == made.body) }
       expectSilence(try use(ferry), "replies")
       #expect(try ferry.cookies(of: session) == ["c=\(Self.cookie)"])
@@ -93,7 +93,7 @@ import Testing
     try #require(result.status == 0, "\(result.output)")
   }
 
-  @Test func theySurviveWithoutTheirSessions() throws {
+  @Test func `configurations are kept without sessions`() throws {
     var ferry = try FerryProcess(directory: directory)
     #expect(
       try ferry.call("PUT", "/v1/configurations/a", #"{"bodyRetention":5}"#).status == 201)

@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Few descriptors and many sessions: whoever is idle gives back what others need, and nothing ends the process.
+/// More sessions and clients than file descriptors: idle sessions release theirs, and the service keeps running.
 @Suite(.serialized, .blocking) struct DescriptorTests {
-  /// A service that may have so many.
+  /// Starts a service with a limit of descriptors.
   private func ferry(_ limit: Int) throws -> FerryProcess {
     try FerryProcess(wrapper: ["prlimit", "--nofile=\(limit):\(limit)"])
   }
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func sessionsThatAreIdleGiveTheirsBack() throws {
+  @Test func `idle sessions release their descriptors`() throws {
     let (ferry, origin) = (try ferry(256), origin())
     let first = try ferry.session()
     for _ in 0..<200 {
@@ -33,8 +33,8 @@ import Testing
     #expect(try ferry.call("GET", "/readyz").status == 200)
   }
 
-  /// All sessions work at once, and there are more of them than descriptors: some tasks fail, with an error that says why.
-  @Test func sessionsThatWorkLeaveTheClientsTheirs() throws {
+  /// More active sessions than descriptors: some tasks fail, with an error that says why.
+  @Test func `active sessions leave descriptors for clients`() throws {
     let gate = Gate()
     let origin = TestOrigin { _, socket in
       gate.wait()
@@ -43,7 +43,7 @@ import Testing
     }
     let ferry = try ferry(200)
     let tasks = try (0..<120).map { _ in try ferry.create(origin.url, session: ferry.session()) }
-    // New clients are served while that is so.
+    // New clients are still served.
     for _ in 0..<20 { #expect(try ferry.call("GET", "/readyz").status == 200) }
     #expect(try descriptors(of: ferry) <= 200)
     gate.openForGood()
@@ -58,16 +58,16 @@ import Testing
     #expect(try ferry.run(origin.url, session: ferry.session())["error"] == .null)
   }
 
-  /// More clients than there are descriptors: the others wait, and are served as soon as some leave.
-  @Test func clientsThatCannotBeTakenWait() throws {
+  /// With more clients than descriptors, the others wait until some disconnect.
+  @Test func `clients without a descriptor wait`() throws {
     let ferry = try ferry(128)
     do {
       let clients = try (0..<200).map { _ in try ferry.client() }
       #expect(try clients[0].send("GET", "/readyz").status == 200)
-      let gauge = ProcessGauge(ferry.processIdentifier)
+      let gauge = ProcessUsage(ferry.processIdentifier)
       let before = try gauge.processorTime()
       usleep(500_000)
-      #expect(try gauge.processorTime() - before < 0.25)  // it does not spin
+      #expect(try gauge.processorTime() - before < 0.25)  // The waiting service does not spin.
     }
     #expect(try ferry.call("GET", "/readyz").status == 200)
   }

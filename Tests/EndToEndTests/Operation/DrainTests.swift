@@ -4,9 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What clients see of a service that was told to stop.
+/// The replies of a service that is draining.
 @Suite(.serialized, .blocking) struct DrainTests {
-  /// Gives a byte every tenth of a second, and never ends.
+  /// Sends a byte every 100 ms, without end.
   private let origin = TestOrigin { _, socket in
     try socket.write(Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8))
     while true {
@@ -19,9 +19,9 @@ import Testing
     #"{"kind":"\#(kind)","resume":true,"request":{"url":"\#(origin.url)/"}}"#
   }
 
-  /// A body that is being read ends with the process, and does not look whole; meanwhile whoever asks is told that the service is about to
-  /// stop, and whoever waits for a task is told how far that is.
-  @Test func nobodyIsLeftWithoutAnAnswer() throws {
+  /// A body stream ends with the service, visibly incomplete. New requests are refused with `draining`, and a waiting
+  /// client receives the task's state.
+  @Test func `each client of a draining service receives a reply`() throws {
     let ferry = try FerryProcess()
     let (waited, body, port) = (Reply<HTTPReply>(), Reply<[UInt8]>(), ferry.port)
     let created = task("data")
@@ -60,12 +60,12 @@ import Testing
     let lines = String(decoding: ferry.log, as: UTF8.self).split(separator: "\n")
     let refusals = lines.filter { $0.contains(#""message":"request refused""#) }
     #expect(refusals.count == 2 && refusals.allSatisfy { $0.contains(#""level":"info""#) })
-    #expect(refusals.allSatisfy { $0.lowercased().contains(#""error":"the service is about to stop""#) })
+    #expect(refusals.allSatisfy { $0.lowercased().contains(#""error":"the service is stopping""#) })
     #expect(!lines.contains { $0.contains(#""level":"error""#) })
   }
 }
 
-/// What another thread has got.
+/// A value that another thread delivers.
 private final class Reply<Value: Sendable>: Sendable {
   private let gate = Gate()
   private let value = Mutex<Value?>(nil)

@@ -3,10 +3,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// SIGHUP: what may call and whom TLS trusts is read again, and nothing is interrupted.
+/// SIGHUP reloads tokens and certificate authorities, and interrupts nothing.
 @Suite(.blocking, .endsInTime) struct ReloadTests {
   private let files = TemporaryDirectory.make("ferry-reload")
-  private static let done = "read tokens and authorities again"
+  private static let done = "read tokens and certificate authorities again"
 
   private var tokens: String { files + "/tokens" }
   private var authorities: String { files + "/authorities.pem" }
@@ -19,7 +19,7 @@ import Testing
     try client.send("GET", "/v1/sessions/ses_shared", nil, [("Authorization", "Bearer \(token)")]).status
   }
 
-  @Test func tokensComeAndGo() throws {
+  @Test func `tokens are added and removed`() throws {
     try write("old\n", to: tokens)
     let ferry = try FerryProcess(options: ["--token-file", tokens])
     let client = try ferry.client()
@@ -30,18 +30,18 @@ import Testing
     try write("new\n", to: tokens)
     ferry.signal(SIGHUP)
     #expect(ferry.hasLogged(Self.done))
-    // On the same connection.
+    // The connection is the same.
     #expect(try status(client, "old") == 401)
     #expect(try status(client, "new") == 200)
     for bad in ["", "one two three\n"] {
       try write(bad, to: tokens)
       ferry.signal(SIGHUP)
       let count = bad.isEmpty ? 1 : 2
-      #expect(ferry.hasLogged("what was read of it before stays", times: count))
+      #expect(ferry.hasLogged("the earlier contents stay in use", times: count))
       #expect(try status(client, "new") == 200)
     }
     #expect(ferry.hasLogged(#""level":"error","message":"token-file: "#, times: 2))
-    // What was let in before goes on.
+    // The stream that was opened before continues.
     let task = #"{"kind":"data","request":{"url":"http://127.0.0.1:1/"}}"#
     let created = try client.send(
       "POST", "/v1/tasks", Array(task.utf8),
@@ -50,8 +50,8 @@ import Testing
     #expect(try stream.read(upTo: "task.didCreate").last?.task == created.json.id)
   }
 
-  /// An authority that nobody wants comes first: a file without any would be refused.
-  @Test func authoritiesComeAndGo() throws {
+  /// The file first has an unrelated certificate authority, because an empty file would be refused.
+  @Test func `certificate authorities are added and removed`() throws {
     let (nginx, kit) = (try NginxServer(), try CertificateKit.shared())
     let other = kit.leaves[.selfSigned] ?? ""
     try write(other, to: authorities)
@@ -74,7 +74,7 @@ import Testing
     ferry.signal(SIGHUP)
     #expect(ferry.hasLogged(#""level":"error","message":"ca-file: "#))
     #expect(try codes() == [nil, nil])
-    // A connection that is kept, or a TLS session, would let the next request in unseen.
+    // A kept connection or TLS session would skip the check of the next request.
     try write(other, to: authorities)
     ferry.signal(SIGHUP)
     #expect(ferry.hasLogged(Self.done, times: 2))
@@ -86,8 +86,7 @@ import Testing
     #"{"tlsAdditionalRootCertificates":"\#(HandshakeFixture.escaped(kit.authority))"}"#
   }
 
-  /// What is under way is not touched.
-  @Test func transfersGoOn() throws {
+  @Test func `running transfers continue`() throws {
     let (nginx, gate) = (try NginxServer(), Gate())
     let origin = TestOrigin { _, socket in
       try socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
@@ -105,7 +104,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test func webhooksGoByTheNewAuthorities() throws {
+  @Test func `webhooks use the new certificate authorities`() throws {
     let (nginx, kit) = (try NginxServer(), try CertificateKit.shared())
     try write(kit.leaves[.selfSigned] ?? "", to: authorities)
     let ferry = try FerryProcess(options: ["--ca-file", authorities])
@@ -127,7 +126,7 @@ import Testing
     #expect(!posts().isEmpty)
   }
 
-  @Test func theWorkerReadsThemToo() throws {
+  @Test func `worker reloads certificate authorities too`() throws {
     let (nginx, kit) = (try NginxServer(), try CertificateKit.shared())
     try write(kit.leaves[.selfSigned] ?? "", to: authorities)
     let ferry = try FerryProcess(options: ["--ca-file", authorities])
@@ -137,13 +136,17 @@ import Testing
     #expect(try ferry.runInBackground(url, session: session).errorCode == -1203)
     try write(kit.authority, to: authorities)
     ferry.signal(SIGHUP)
-    for _ in 0..<1000 where !ferry.worker.log.contains("read the authorities again") { usleep(20_000) }
+    for _ in 0..<1000 where !ferry.worker.log.contains("read the certificate authorities again") {
+      usleep(20_000)
+    }
     #expect(try ferry.runInBackground(url, session: session)["error"] == .null)
     try write("", to: authorities)
     ferry.signal(SIGHUP)
-    for _ in 0..<1000 where !ferry.worker.log.contains("those of before stay") { usleep(20_000) }
-    #expect(ferry.worker.log.contains("those of before stay"))
+    for _ in 0..<1000 where !ferry.worker.log.contains("the earlier certificate authorities stay in use") {
+      usleep(20_000)
+    }
+    #expect(ferry.worker.log.contains("the earlier certificate authorities stay in use"))
     #expect(try ferry.runInBackground(url, session: session)["error"] == .null)
-    #expect(ferry.worker.pid == worker, "it was not started anew")
+    #expect(ferry.worker.pid == worker, "the worker was not restarted")
   }
 }

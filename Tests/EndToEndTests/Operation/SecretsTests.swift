@@ -3,22 +3,22 @@ import JSON
 import TestSupport
 import Testing
 
-/// What is secret is nowhere to be read: not in replies, events and logs, not in the data directory; and it is still
-/// good after a restart and under a new key.
+/// Secrets appear in no reply, event, log or file of the data directory. They still work after a restart and a key
+/// rotation.
 @Suite(.serialized, .blocking) struct SecretsTests {
-  /// Planted one by one, so that a failure says which road leaks.
+  /// The planted secrets. Each has a value of its own, so that a failure names the leaking path.
   private enum Planted: String, CaseIterable {
     case answered, rejected, stored, url, location, proxy, bearer, sessionHeader
     case cookie, key, named, sessionCookie, sessionKey, sessionNamed, setCookie, jar
     var text: String { "planted-\(rawValue)-8c41d7" }
-    /// As clients and servers write it, too.
+    /// The secret in plain text, and in the forms that clients and servers use.
     var forms: [String] {
       [text, Data("alice:\(text)".utf8).base64EncodedString(), Data(text.utf8).base64EncodedString()]
     }
   }
   private static let webhookSecret = "whsec_cGxhbnRlZC13ZWJob29rLXNlY3JldC04YzQxZDc="
 
-  /// Wants a password everywhere below `/basic/`; `/moved` leads there with credentials.
+  /// Requires a password below `/basic/`. `/moved` redirects there, with credentials in the URL.
   private let origin = TestOrigin { request, socket in
     switch request.path {
     case "/moved":
@@ -43,7 +43,7 @@ import Testing
     return true
   }
 
-  /// Everything that a client ever got.
+  /// A client that records each byte it receives.
   private final class Client {
     let ferry: FerryProcess
     private(set) var seen: [UInt8] = []
@@ -88,7 +88,7 @@ import Testing
      "X-API-KEY":"\(Planted.key.text)","X-Named":"\(Planted.named.text)"}
     """
 
-  /// What the origin gets, at last, of a request with all of them.
+  /// Expects that the origin received all secret header fields at `path`.
   private func expectFields(_ path: String) {
     let request = origin.requests.last { $0.path == path }
     #expect(request?["Authorization"] == "Bearer \(Planted.bearer.text)")
@@ -97,10 +97,10 @@ import Testing
     #expect(request?["X-Named"] == Planted.named.text)
   }
 
-  /// A redirect is shown with marks, which an answer gives back.
+  /// Answers a redirect with the proposed request, whose secret fields are redaction marks.
   private func redirect(_ client: Client, in session: String) throws {
     let task = try client.run("\(origin.url)/elsewhere", in: session, request: "," + Self.fields)
-    let question = try client.ferry.question(of: task, "task.willPerformHTTPRedirection")
+    let question = try client.ferry.decisionEvent(of: task, "task.willPerformHTTPRedirection")
     _ = try client.call("GET", "/v1/decisions/\(question.decision)")
     let shown = try #require(question.data["request"]?["headers"])
     for name in ["Authorization", "Cookie", "X-API-KEY", "X-Named"] {
@@ -113,7 +113,7 @@ import Testing
     expectFields("/open")
   }
 
-  /// What another process carries out.
+  /// Plants secrets in a background session, whose tasks run in the worker.
   private func plantElsewhere(_ client: Client) throws {
     let session = try session(client, #","type":"background","identifier":"secrets""#)
     let task = try client.run("\(origin.url)/open", in: session, request: "," + Self.fields)
@@ -127,7 +127,7 @@ import Testing
     try lookAround(client, session)
   }
 
-  /// A cookie that the service adds is in nothing that tells of the request.
+  /// Plants a cookie that the service adds to a request. The task's metrics must not show it.
   private func plantInJar(_ client: Client) throws {
     let session = try client.call("POST", "/v1/sessions", "{}").id
     let cookie = #"{"name":"j","value":"\#(Planted.jar.text)","domain":"127.0.0.1"}"#
@@ -140,14 +140,14 @@ import Testing
   }
 
   private func answer(_ task: String, _ client: Client, _ secret: Planted, _ persistence: String) throws {
-    let question = try client.ferry.question(of: task, "task.didReceiveChallenge")
+    let question = try client.ferry.decisionEvent(of: task, "task.didReceiveChallenge")
     let credential = #"{"user":"alice","password":"\#(secret.text)","persistence":"\#(persistence)"}"#
     let body = #"{"disposition":"useCredential","credential":\#(credential)}"#
     _ = try client.call("POST", "/v1/decisions/\(question.decision)", body)
     _ = try client.call("GET", "/v1/decisions/\(question.decision)")
   }
 
-  /// Plants everything; returns the session and a task that is not resumed yet.
+  /// Plants all secrets, and returns the session and a suspended task.
   private func plant(_ client: Client) throws -> (session: String, suspended: String) {
     let session = try session(client)
     let answered = try client.run("\(origin.url)/basic/answered", in: session)
@@ -155,7 +155,7 @@ import Testing
     #expect(try client.status(of: answered) == 200)
     let rejected = try client.run("\(origin.url)/basic/other", in: session)
     try answer(rejected, client, .rejected, "permanent")
-    let again = try client.ferry.question(of: rejected, "task.didReceiveChallenge", after: 0)
+    let again = try client.ferry.decisionEvent(of: rejected, "task.didReceiveChallenge", after: 0)
     _ = try client.call("GET", "/v1/decisions/\(again.decision)")
     _ = try client.call("POST", "/v1/tasks/\(rejected)/cancel")
     let space = #"{"host":"127.0.0.1","port":\#(origin.port),"protocol":"http","realm":"stored"}"#
@@ -186,7 +186,7 @@ import Testing
     ] { _ = try client.call("GET", path) }
   }
 
-  /// What of the secrets stands in `bytes`.
+  /// Returns the names of the secrets that `bytes` contains.
   private func leaks(in bytes: [UInt8]) -> [String] {
     let data = Data(bytes)
     var found = Planted.allCases.filter { secret in
@@ -204,26 +204,28 @@ import Testing
     return files
   }
 
-  @Test func nothingOfThemIsToBeRead() throws {
+  @Test func `secrets appear in no reply, log or file`() throws {
     let ferry = try FerryProcess(options: ["--log-level", "trace"])
     let client = Client(ferry)
     let (session, _) = try plant(client)
     try lookAround(client, session)
     try plantInJar(client)
     try plantElsewhere(client)
-    // What an origin sets is shown to whoever may read the task, and nowhere else to be read.
-    #expect(leaks(in: client.seen) == [Planted.setCookie.rawValue], "in replies and events")
+    // A cookie that the origin sets is part of the response, which the tenant may read. Only there is it shown.
+    #expect(leaks(in: client.seen) == [Planted.setCookie.rawValue], "secrets in replies and events")
     for hook in origin.requests.filter({ $0.path == "/hook" }) {
-      #expect(leaks(in: hook.body).filter { $0 != Planted.setCookie.rawValue } == [], "in a message")
+      #expect(
+        leaks(in: hook.body).filter { $0 != Planted.setCookie.rawValue } == [], "secrets in a webhook message"
+      )
     }
     ferry.kill()
-    #expect(leaks(in: ferry.log) == [], "in the log")
+    #expect(leaks(in: ferry.log) == [], "secrets in the log")
     let files = files(under: ferry.directory)
     #expect(files.keys.contains("ferry.db"))
     for (name, bytes) in files { #expect(leaks(in: bytes) == [], "in \(name)") }
   }
 
-  @Test func theyAreStillGoodAfterARestartAndUnderANewKey() throws {
+  @Test func `secrets still work after a restart and a key rotation`() throws {
     let directory = TemporaryDirectory.make("ferry-secrets")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let first = Client(try FerryProcess(directory: directory))
@@ -242,7 +244,7 @@ import Testing
 
     let second = Client(try FerryProcess(directory: directory))
     #expect(try second.ferry.act("resume", suspended) == "running")
-    #expect(try second.status(of: suspended) == 200, "the URL's")
+    #expect(try second.status(of: suspended) == 200, "the credentials of the URL survive a restart")
     #expect(try second.ferry.act("resume", large) == "running")
     _ = try second.status(of: large)
     #expect(origin.requests.last { $0.path == "/large" }.map { $0.body == Array(text.utf8) } == true)
@@ -260,8 +262,8 @@ import Testing
     for (name, bytes) in files(under: directory) { #expect(leaks(in: bytes) == [], "in \(name)") }
   }
 
-  /// In a directory that anybody may look into, under an umask that takes nothing away, over files that were open to all.
-  @Test func filesAreForTheirOwnerAlone() throws {
+  /// The directory is readable for all users, the umask restricts nothing, and existing files are open to all.
+  @Test func `files are readable for their owner only`() throws {
     let directory = TemporaryDirectory.make("ferry-modes")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory)
@@ -295,7 +297,7 @@ import Testing
   }
 
   private func expectProposal(_ user: String, of task: String, _ client: Client) throws {
-    let question = try client.ferry.question(of: task, "task.didReceiveChallenge")
+    let question = try client.ferry.decisionEvent(of: task, "task.didReceiveChallenge")
     #expect(question.data["proposedCredential"]?["user"]?.string == user)
     try client.ferry.answer(question.decision, #"{"disposition":"performDefaultHandling"}"#)
     #expect(try client.status(of: task) == 200)
@@ -303,13 +305,13 @@ import Testing
 
   private struct NoSuccess: Error {}
 
-  @Test func theKeyIsNotTurnedUnderARunningService() throws {
+  @Test func `key rotation is refused while a service runs`() throws {
     let ferry = try FerryProcess()
     #expect(throws: NoSuccess.self) { try rotate(ferry.directory) }
     #expect(try ferry.call("GET", "/livez").status == 200)
   }
 
-  @Test func whereItFailsThereIsNoNewKey() throws {
+  @Test func `failed key rotation leaves the old key`() throws {
     let directory = TemporaryDirectory.make("ferry-secrets")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     try FerryProcess(directory: directory).kill()

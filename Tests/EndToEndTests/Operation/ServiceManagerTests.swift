@@ -5,7 +5,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What a service manager hears (sd_notify(3)).
+/// The notifications to a service manager (sd_notify(3)).
 @Suite(.blocking, .endsInTime) struct ServiceManagerTests {
   private let directory = TemporaryDirectory.make("ferry-managed")
   private let socket: DatagramSocket
@@ -18,7 +18,7 @@ import Testing
     return try FerryProcess(directory: directory, environment: environment)
   }
 
-  @Test func itsLifeIsTold() throws {
+  @Test func `service manager receives each change of state`() throws {
     let ferry = try start()
     let ready = socket.next(having: "READY=1")
     #expect(ready == ["READY=1", "STATUS=Listening on 127.0.0.1:\(ferry.port)"])
@@ -29,15 +29,15 @@ import Testing
     #expect(socket.next(having: "READY=1") == ready)
     #expect(ferry.terminate() == 0)
     let stopping = socket.next(having: "STOPPING=1")
-    #expect(stopping?.last == "STATUS=Answering what is under way, and taking no new work")
-    #expect(socket.next(within: 0) == nil, "nobody has asked for a watchdog")
+    #expect(stopping?.last == "STATUS=Finishing running requests, and accepting no new ones")
+    #expect(socket.next(within: 0) == nil, "no watchdog notification without WATCHDOG_USEC")
   }
 
-  /// Nothing that the service starts speaks in its name, or keeps its door open.
-  @Test func theWorkerInheritsNothing() throws {
-    let given = try HandedOver(.loopback)
+  /// A child process neither notifies the manager nor keeps the listening socket open.
+  @Test func `worker does not inherit the sockets`() throws {
+    let given = try InheritedSocket(.loopback)
     let ferry = try FerryProcess(
-      directory: directory, wrapper: HandedOver.wrapper(), environment: ["NOTIFY_SOCKET": socket.name],
+      directory: directory, wrapper: InheritedSocket.wrapper(), environment: ["NOTIFY_SOCKET": socket.name],
       input: given.handle)
     _ = try ferry.background("a", #","delegate":{}"#)
     let worker = try ferry.worker.wait()
@@ -56,43 +56,45 @@ import Testing
     )
   }
 
-  private static func inode(of socket: HandedOver) throws -> String {
+  private static func inode(of socket: InheritedSocket) throws -> String {
     try FileManager.default.destinationOfSymbolicLink(
       atPath: "/proc/self/fd/\(socket.handle.fileDescriptor)")
   }
 
-  @Test func itSaysThatItLives() throws {
+  @Test func `watchdog receives notifications`() throws {
     let ferry = try start(watchdog: 300_000)
     for _ in 0..<5 { #expect(socket.next(having: "WATCHDOG=1") != nil) }
     #expect(ferry.terminate() == 0)
   }
 
-  /// Another keeps the database: the thread that writes stands still, and whoever manages the service is not told that it lives.
-  @Test func aStoreThatHangsIsNotAlive() throws {
+  /// The test locks the database, so that the writing thread hangs and the watchdog is no longer notified.
+  @Test func `hanging store stops the watchdog`() throws {
     let ferry = try start(watchdog: 150_000)
     #expect(socket.next(having: "WATCHDOG=1") != nil)
-    let turns = try #require(Turnstile(path: directory + "/ferry.db-turn"))
-    #expect(turns.enter(patience: .seconds(5)))
+    let turns = try #require(FairFileLock(path: directory + "/ferry.db-turn"))
+    #expect(turns.lock(patience: .seconds(5)))
     let client = try ferry.client()
     let body = #"{"configuration":{}}"#
     let head =
       "POST /v1/sessions HTTP/1.1\r\nHost: 127.0.0.1:\(ferry.port)\r\nContent-Type: application/json\r\n"
     try client.socket.write(head + "Content-Length: \(body.utf8.count)\r\n\r\n" + body)
-    #expect(ferry.hasLogged(#""message":"does not answer","parts":"ferry-store""#))
-    // Those that were on their way.
+    #expect(ferry.hasLogged(#""message":"parts of the service are unresponsive","parts":"ferry-store""#))
+    // Notifications that were already sent.
     while socket.next(within: 0) != nil {}
     #expect(socket.next(within: 500) == nil)
-    #expect(try ferry.call("GET", "/livez").status == 200, "the other threads go on")
-    turns.leave()
+    #expect(try ferry.call("GET", "/livez").status == 200, "the other threads still reply")
+    turns.unlock()
     #expect(try client.readReply().status == 201)
     #expect(socket.next(having: "WATCHDOG=1") != nil)
   }
 
-  @Test func whatCannotBeReadIsSaidInOneLine() throws {
+  @Test func `malformed watchdog interval is reported in one line`() throws {
     let result = try FerryCommand.run(
       ["serve", "--listen", "127.0.0.1:0", "--data-directory", directory],
       environment: ["WATCHDOG_USEC": "often"])
     #expect(result.status == 1)
-    #expect(result.output == "ferry: WATCHDOG_USEC: 'often' is not a number of microseconds\n")
+    #expect(
+      result.output
+        == "ferry: WATCHDOG_USEC: 'often' is not a number of microseconds above 0; unset it, or correct it\n")
   }
 }

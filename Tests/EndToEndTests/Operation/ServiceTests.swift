@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Operations, keys in use, access, restarts and full disks.
+/// Operations, idempotency keys in use, access, restarts and full disks.
 @Suite(.serialized, .blocking) struct ServiceTests {
   private let origin = TestOrigin { request, socket in
     if request.path == "/silent" { return (try socket.readSome()) != nil }
@@ -16,7 +16,7 @@ import Testing
     #"{"kind":"\#(kind)","resume":\#(resume),"request":{"url":"\#(origin.url)\#(path)"}}"#
   }
 
-  @Test func operationsAnswer() throws {
+  @Test func `operations endpoints answer`() throws {
     let ferry = try FerryProcess()
     #expect(try ferry.call("GET", "/livez").status == 200)
     #expect(try ferry.call("GET", "/readyz").status == 200)
@@ -25,7 +25,7 @@ import Testing
     #expect(ferry.terminate() == 0)
   }
 
-  @Test func keyInUseIsAConflict() throws {
+  @Test func `idempotency key in use is a conflict`() throws {
     let ferry = try FerryProcess()
     let client = try HTTPClient(port: ferry.port)
     let body = Array(task("/silent").utf8)
@@ -38,7 +38,7 @@ import Testing
     #expect(try client.readReply().status == 202)
   }
 
-  @Test func onlyThisMachineWithoutATokenAndOnlyBearersWithOne() throws {
+  @Test func `access is local without a token and needs a bearer token otherwise`() throws {
     let ferry = try FerryProcess()
     #expect(try ferry.call("GET", "/v1/sessions", nil, [("Host", "evil.example")]).status == 403)
     #expect(try ferry.call("GET", "/v1/sessions", nil, [("Host", "localhost:\(ferry.port)")]).status == 200)
@@ -54,7 +54,7 @@ import Testing
     #expect(try guarded.call("GET", "/livez").status == 200)
   }
 
-  @Test func startIsRefusedWithAClearError() throws {
+  @Test func `start is refused with a clear error`() throws {
     let tokens = TemporaryDirectory.make("ferry-token")
     defer { try? FileManager.default.removeItem(atPath: tokens) }
     try "one\nthis is none\n".write(toFile: tokens + "/words", atomically: true, encoding: .utf8)
@@ -63,7 +63,8 @@ import Testing
       (["--token-file", tokens + "/words"], [:], "line 2"),
       (["--token-file", tokens + "/twice"], [:], "another tenant"),
       (["--listen", "0.0.0.0:0"], [:], "token"), (["--listen", "nowhere"], [:], "listen"),
-      (["--allow-network", "10.0.0.1/8"], [:], "allow-network"), ([], ["FERRY_WORKERS": "many"], "workers"),
+      (["--allow-network", "10.0.0.1/8"], [:], "allow-network"),
+      ([], ["FERRY_TRANSFER_LOOPS": "many"], "transfer-loops"),
       (["--config", "/no/such"], [:], "config"),
     ] as [([String], [String: String], String)] {
       let arguments = ["serve", "--data-directory", TemporaryDirectory.make("ferry-no")] + options
@@ -72,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func afterSIGKILLNothingAcceptedIsLost() throws {
+  @Test func `acknowledged state survives SIGKILL`() throws {
     let directory = TemporaryDirectory.make("ferry-kill")
     var ferry = try FerryProcess(directory: directory)
     let session = try ferry.session()
@@ -100,7 +101,7 @@ import Testing
     #expect(ferry.terminate() == 0)
   }
 
-  @Test func fullDiskFailsTheTaskAndLeavesTheServiceRunning() throws {
+  @Test func `full disk fails the task and the service keeps running`() throws {
     let directory = TemporaryDirectory.make("ferry-full")
     let script = "mount -t tmpfs -o size=12m tmpfs \(directory) && exec \"$@\""
     let ferry = try FerryProcess(
@@ -110,8 +111,8 @@ import Testing
     #expect(large["error"]?["underlying"]?["code"]?.integer == 28)
     let after = try ferry.run(origin.url + "/100")
     #expect(after["error"] == .null && after["body"]?["size"]?.integer == 100)
-    // Fill the database itself: creations are refused with 507 and nothing is lost.
-    // What does not compress.
+    // The database fills up too. Creations are then refused with 507, and no acknowledged task is lost. The text does
+    // not compress.
     var noise = SplitMix64(seed: 7)
     func filler() -> String {
       let description = (0..<3_900).map { _ in String(noise.next(), radix: 16) }.joined()

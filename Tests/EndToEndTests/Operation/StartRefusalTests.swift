@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// A start that would lose something, or could not do its work, says so in one line and changes nothing.
+/// A start that would lose data or could not work is refused with one line, and changes nothing.
 @Suite(.serialized, .blocking) struct StartRefusalTests {
   private let directory = TemporaryDirectory.make("ferry-start")
   private let origin = TestOrigin { _, socket in
@@ -18,7 +18,8 @@ import Testing
     ((try? FileManager.default.attributesOfItem(atPath: path(name)))?[.size] as? Int) ?? 0
   }
 
-  /// A directory with a body, a stored file and a secret, of a service that has ended in good order; the body's task and the file.
+  /// Fills the data directory with a body, a stored file and a secret, stops the service, and returns the body's task
+  /// and the file.
   @discardableResult private func fill() throws -> (task: String, file: String) {
     let ferry = try FerryProcess(directory: directory)
     let task = try ferry.run(origin.url + "/").id
@@ -42,7 +43,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true]) func withoutItsDatabase(_ isEmpty: Bool) throws {
+  @Test(arguments: [false, true]) func `missing or empty database is refused`(_ isEmpty: Bool) throws {
     let (task, file) = try fill()
     for suffix in ["", "-wal", "-shm"] { remove("ferry.db" + suffix) }
     if isEmpty { #expect(FileManager.default.createFile(atPath: path("ferry.db"), contents: nil)) }
@@ -51,7 +52,7 @@ import Testing
     try expectRefusal("ferry.db is missing or empty", command: "rotate-key")
     #expect(BodyFiles.path(task, in: directory) != nil)
     #expect(isThere("files/" + file) && size("ferry.db") == 0)
-    // The operator's word: nothing is lost by it.
+    // The operator's option. The unknown files are quarantined, so no data is lost.
     let ferry = try FerryProcess(directory: directory, options: ["--new-database"])
     func aside(_ name: String, _ file: String) -> String? {
       let names = (try? FileManager.default.subpathsOfDirectory(atPath: path(name) + "/set-aside")) ?? []
@@ -62,14 +63,14 @@ import Testing
     #expect(size("bodies/set-aside/" + found) == 100_000)
     #expect(
       aside("files", file) != nil && BodyFiles.path(task, in: directory) == nil && !isThere("files/" + file))
-    // It may have done so before it listened.
-    #expect(ferry.startLog.contains("were set aside") || ferry.hasLogged("were set aside"))
+    // The quarantine may have happened before the service listened.
+    #expect(ferry.startLog.contains("quarantined files") || ferry.hasLogged("quarantined files"))
     #expect(ferry.terminate() == 0)
-    // From then on there is a database, and nothing to be said.
+    // The next start has a database and needs no option.
     #expect(try FerryProcess(directory: directory).terminate() == 0)
   }
 
-  @Test func withNothingButTheLog() throws {
+  @Test func `lone write-ahead log is refused`() throws {
     try fill()
     remove("bodies")
     remove("files")
@@ -83,9 +84,9 @@ import Testing
     #expect(ferry.terminate() == 0)
   }
 
-  @Test func withADatabaseOfANewerVersion() throws {
+  @Test func `database of a newer version is refused`() throws {
     try fill()
-    try LeftDatabase.execute(
+    try OfflineDatabase.execute(
       "INSERT INTO grdb_migrations (identifier) VALUES ('101 tomorrow'); PRAGMA user_version = 101",
       in: directory)
     for command in ["serve", "worker", "rotate-key"] {
@@ -93,33 +94,33 @@ import Testing
     }
   }
 
-  @Test func withADatabaseFromBeforeTheFirstRelease() throws {
+  @Test func `database from before the first release is refused`() throws {
     try fill()
-    try LeftDatabase.execute(
+    try OfflineDatabase.execute(
       "UPDATE grdb_migrations SET identifier = '22 the last before'; PRAGMA user_version = 22", in: directory)
     for command in ["serve", "worker", "rotate-key"] {
       try expectRefusal("before 0.1.0", "another directory", command: command)
     }
   }
 
-  @Test func withoutItsKeyOrWithAnother() throws {
+  @Test func `missing or wrong key is refused`() throws {
     try fill()
     let key = try String(contentsOfFile: path("secret-key"), encoding: .utf8)
     remove("secret-key")
-    try expectRefusal("secret-key-file: ", "put the file back")
+    try expectRefusal("secret-key-file: ", "restore the key file")
     #expect(!isThere("secret-key"))
     let other = Data((0..<32).map { UInt8($0) }).base64EncodedString() + "\n"
     try other.write(toFile: path("secret-key"), atomically: false, encoding: .utf8)
-    try expectRefusal("secret-key-file: ", "put the file back")
-    try expectRefusal("secret-key-file: ", "put the file back", command: "worker")
-    try expectRefusal("secret-key-file: ", "put the file back", command: "rotate-key")
+    try expectRefusal("secret-key-file: ", "restore the key file")
+    try expectRefusal("secret-key-file: ", "restore the key file", command: "worker")
+    try expectRefusal("secret-key-file: ", "restore the key file", command: "rotate-key")
     #expect(try String(contentsOfFile: path("secret-key"), encoding: .utf8) == other)
-    // Another before it does no harm.
+    // A further key before the right one is harmless.
     try (other + key).write(toFile: path("secret-key"), atomically: false, encoding: .utf8)
     #expect(try FerryProcess(directory: directory).terminate() == 0)
   }
 
-  @Test func inADirectoryThatCannotBeWritten() throws {
+  @Test func `data directory that cannot be written is refused`() throws {
     try fill()
     let mount = "mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\" && exec \"$@\""
     let readOnly = ["unshare", "-m", "sh", "-c", mount, directory]
@@ -131,8 +132,8 @@ import Testing
     chmod(directory, 0o700)
   }
 
-  /// Everything is the user's but one thing.
-  @Test(arguments: ["ferry.db", "bodies", "files"]) func withAThingThatIsAnotherUsers(_ name: String) throws {
+  /// All files belong to the user, except one.
+  @Test(arguments: ["ferry.db", "bodies", "files"]) func `foreign file is refused`(_ name: String) throws {
     try fill()
     for other in [""] + (try FileManager.default.contentsOfDirectory(atPath: directory)) where other != name {
       FerryCommand.giveToNobody(path(other))
@@ -143,13 +144,13 @@ import Testing
     chmod(path(name), 0o700)
   }
 
-  @Test func whereAnotherServiceIs() throws {
+  @Test func `key rotation is refused while a service runs`() throws {
     let ferry = try FerryProcess(directory: directory)
     try expectRefusal("data-directory: \(directory) is in use by another process", command: "rotate-key")
     #expect(try ferry.call("GET", "/readyz").status == 200)
   }
 
-  @Test(arguments: ["", "bodies", "ferry.db"]) func aServiceWhoseDirectoryIsTakenAwayIsNotReady(
+  @Test(arguments: ["", "bodies", "ferry.db"]) func `service without its directory is not ready`(
     _ name: String
   ) throws {
     let ferry = try FerryProcess(directory: directory)
@@ -157,8 +158,8 @@ import Testing
     let elsewhere = directory + "-" + name + "-elsewhere"
     try FileManager.default.moveItem(atPath: path(name), toPath: elsewhere)
     let reply = try ferry.call("GET", "/readyz")
-    #expect(reply.status == 503 && reply.json["detail"]?.string?.contains("taken away") == true)
-    // Another in its place is not the same.
+    #expect(reply.status == 503 && reply.json["detail"]?.string?.contains("removed or replaced") == true)
+    // A new directory at the same path does not make the service ready.
     try FileManager.default.createDirectory(atPath: path(name), withIntermediateDirectories: true)
     #expect(try ferry.call("GET", "/readyz").status == 503)
     try FileManager.default.removeItem(atPath: path(name))
@@ -166,12 +167,12 @@ import Testing
     #expect(try ferry.call("GET", "/readyz").status == 200)
   }
 
-  /// The database's file alone is a backup then.
-  @Test(arguments: [false, true]) func aStopLeavesNothingInTheLog(_ hasWorker: Bool) throws {
+  /// After a stop, the database file alone is a complete backup.
+  @Test(arguments: [false, true]) func `stop leaves an empty log`(_ hasWorker: Bool) throws {
     let ferry = try FerryProcess(directory: directory)
     if hasWorker {
       _ = try ferry.background("a", #","delegate":{}"#)
-      // What it writes as it begins is not to come behind the stop.
+      // The worker's first writes must come before the stop.
       _ = try ferry.worker.waitUntilItWorks()
     }
     for _ in 0..<5 { _ = try ferry.run(origin.url + "/") }

@@ -11,7 +11,7 @@ import Testing
     try FerryCommand.run(["stop", "--data-directory", directory] + options)
   }
 
-  @Test func statusIsThreeIfNothingRuns() throws {
+  @Test func `status is three if nothing runs`() throws {
     let result = try stop()
     #expect(result.status == 3 && result.output == "no service runs in \(directory)\n")
     let both = try stop("--worker")
@@ -20,7 +20,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
   }
 
-  @Test func theServiceIsStoppedAndItsWorkerGoesOn() throws {
+  @Test func `stop ends the service and its worker continues`() throws {
     let ferry = try FerryProcess(directory: directory)
     _ = try ferry.background("a", #","delegate":{}"#)
     let worker = try ferry.worker.waitUntilItWorks()
@@ -32,10 +32,10 @@ import Testing
     #expect(again.status == 0)
     #expect(
       again.output == "no service runs in \(directory)\nstopped the worker (\(worker)) of \(directory)\n")
-    #expect(ferry.worker.pid == nil && ferry.worker.log.contains("all that it has done is written down"))
+    #expect(ferry.worker.pid == nil && ferry.worker.log.contains("its progress is stored"))
   }
 
-  @Test func bothAreStopped() throws {
+  @Test func `stop with worker option ends both`() throws {
     let ferry = try FerryProcess(directory: directory)
     _ = try ferry.background("a", #","delegate":{}"#)
     let worker = try ferry.worker.wait()
@@ -48,8 +48,8 @@ import Testing
     #expect(ferry.worker.pid == nil && ferry.terminate() == 0)
   }
 
-  /// The binary in a world whose /etc has a `ferry.env` and nothing else.
-  /// - Parameter readable: else it runs without the right to read it, as root without capabilities.
+  /// Runs the binary in a mount namespace whose `/etc` contains only `ferry.env`.
+  /// - Parameter readable: Whether the file may be read. Otherwise the command runs as root without capabilities.
   private func run(_ arguments: String..., package text: String, readable: Bool = true) throws
     -> ChildProcess.Result
   {
@@ -64,7 +64,7 @@ import Testing
     return try FerryCommand.run(arguments, wrapper: world + bounds)
   }
 
-  @Test func packagedServiceNeedsNoOptions() throws {
+  @Test func `packaged service needs no options`() throws {
     let ferry = try FerryProcess(directory: directory)
     let variables = "FERRY_DATA_DIRECTORY=\(directory)\nFERRY_LISTEN='127.0.0.1:\(ferry.port)'\n"
     let named = "\(directory) ('FERRY_DATA_DIRECTORY' in /etc/ferry/ferry.env)"
@@ -87,53 +87,53 @@ import Testing
   }
 
   @Test(arguments: ["stop", "config", "health", "rotate-key"])
-  func unreadableSettingsOfThePackageAskForSudo(_ command: String) throws {
+  func `unreadable package settings ask for sudo`(_ command: String) throws {
     let result = try run(command, package: "FERRY_TOKENS=s3cret", readable: false)
     let option = command == "health" ? "--listen" : "--data-directory"
     #expect(result.status == 78)
     #expect(
       result.output
-        == "ferry: /etc/ferry/ferry.env may not be read by this user: use sudo, or name the service with \(option)\n"
+        == "ferry: /etc/ferry/ferry.env cannot be read by this user; use sudo, or name the service with \(option)\n"
     )
   }
 
-  @Test func directoryThatCannotBeSearchedAsksForSudo() throws {
+  @Test func `directory that cannot be searched asks for sudo`() throws {
     chmod(directory, 0)
     defer { chmod(directory, 0o700) }
     let result = try FerryCommand.run(
       ["stop", "--data-directory", directory], wrapper: ["setpriv", "--bounding-set=-all", "--inh-caps=-all"])
     #expect(result.status == 1)
     #expect(
-      result.output == "ferry: data-directory: \(directory) cannot be searched by this user: use sudo\n")
+      result.output == "ferry: data-directory: \(directory) cannot be searched by this user; use sudo\n")
   }
 
-  @Test func oneThatDoesNotEndInTimeIsAnError() throws {
+  @Test func `frozen service is an error after the timeout`() throws {
     let ferry = try FerryProcess(directory: directory)
     ferry.signal(SIGSTOP)
     let result = try stop("--timeout", "1")
     #expect(result.status == 1)
     #expect(
       result.output
-        == "ferry: the service of \(directory) (\(ferry.processIdentifier)) has not ended within 1 seconds\n")
+        == "ferry: the service of \(directory) (\(ferry.processIdentifier)) has not ended within 1 seconds; try a longer --timeout\n"
+    )
     ferry.signal(SIGCONT)
     #expect(ferry.terminate() == 0)
   }
 
-  /// The lock is held, by somebody who has another number here: whoever has that number is left alone.
-  @Test func oneThatCannotBeSeenFromHereIsNotMistaken() throws {
+  /// The lock's holder is in another PID namespace. The process that has its id here must not receive the signal.
+  @Test func `process of another namespace is not signalled`() throws {
     let ferry = try FerryProcess(
       directory: directory, wrapper: ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"])
     let result = try stop()
-    #expect(result.status == 1 && result.output.contains("(1) cannot be seen from here"))
+    #expect(result.status == 1 && result.output.contains("(1) has just ended, or runs in another container"))
     #expect(try ferry.call("GET", "/livez").status == 200)
   }
 
-  /// It is about its work, and no service.
-  @Test(arguments: ["0", "soon"]) func timesAreChecked(_ time: String) throws {
+  @Test(arguments: ["0", "soon"]) func `invalid timeout is a usage error`(_ time: String) throws {
     #expect(try stop("--timeout", time).status == 64)
   }
 
-  @Test func healthIsAsked() throws {
+  @Test func `health reports live, ready and dead services`() throws {
     let ferry = try FerryProcess(directory: directory)
     for host in ["127.0.0.1", "0.0.0.0"] {
       for options in [[], ["--ready"]] {
@@ -148,7 +148,7 @@ import Testing
     #expect(lives.status == 0)
     let unready = try FerryCommand.run(["health", "--ready"], environment: variable)
     #expect(unready.status == 1)
-    #expect(unready.output == "ferry: http://127.0.0.1:\(ferry.port)/readyz answers 503\n")
+    #expect(unready.output == "ferry: http://127.0.0.1:\(ferry.port)/readyz replied with status 503\n")
     ferry.kill()
     let dead = try FerryCommand.run(["health"], environment: variable)
     #expect(dead.status == 1)

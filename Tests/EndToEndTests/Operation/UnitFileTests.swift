@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// `deploy/ferry.service`, as systemd's own tools see it, and Ferry beside it.
+/// `deploy/ferry.service`, checked with systemd's own tools and with system calls of a running Ferry.
 @Suite(.blocking, .endsInTime) struct UnitFileTests {
   private static let deploy = Checkout.root.appendingPathComponent("deploy").path
   private let directory = TemporaryDirectory.make("ferry-unit")
@@ -17,8 +17,8 @@ import Testing
     try String(contentsOfFile: Self.deploy + "/" + name, encoding: .utf8)
   }
 
-  /// The exposure that systemd computes is 1.5 at most.
-  @Test func itIsHardened() throws {
+  /// The exposure level that systemd computes is at most 1.5.
+  @Test func `unit is hardened`() throws {
     let unit = Self.deploy + "/ferry.service"
     let report = try run(
       "systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold=15", unit)
@@ -26,8 +26,8 @@ import Testing
     #expect(report.output.contains("Overall exposure level"))
   }
 
-  /// With the binary of this build in the place of the one that is installed.
-  @Test func itSaysNothingThatSystemdDoesNotKnow() throws {
+  /// The unit names the binary of this build instead of the installed one.
+  @Test func `unit passes systemd verification`() throws {
     for name in ["ferry.service", "ferry.socket"] {
       let unit = try text(name).replacing("/usr/bin/ferry", with: FerryProcess.binary)
       try unit.write(toFile: directory + "/" + name, atomically: true, encoding: .utf8)
@@ -42,17 +42,17 @@ import Testing
     #expect(report.status == 0 && report.output.isEmpty, "\(report.output)")
   }
 
-  @Test func itsCommandsAreFerrys() throws {
+  @Test func `commands of the unit exist`() throws {
     let line = try #require(
       text("ferry-stop-worker.conf").split(separator: "\n").first { $0.hasPrefix("ExecStop=") })
     let words = line.split(separator: " ").dropFirst().map(String.init)
-    // Nothing runs: systemd takes any status, as the minus sign says.
+    // Without a service the status is 3, which systemd ignores because of the minus sign.
     #expect(line.hasPrefix("ExecStop=-/usr/bin/ferry stop "))
     #expect(try FerryCommand.run(words + ["--data-directory", directory]).status == 3)
     #expect(try text("ferry.service").contains("ExecStart=/usr/bin/ferry serve\n"))
   }
 
-  /// The names of the calls of a group, with those of the groups in it; a call is one by itself.
+  /// Returns the system calls of a group, nested groups included. A single call is its own group.
   private func calls(_ group: String) throws -> Set<String> {
     guard group.hasPrefix("@") else { return [group] }
     let lines = try run("systemd-analyze", "syscall-filter", "--no-pager", group).output.split(
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  /// What the unit allows; its lines add and take away in their order (systemd.exec(5)).
+  /// Returns the system calls that the unit allows. Its lines add and remove groups in order (systemd.exec(5)).
   private func allowed() throws -> Set<String> {
     var allowed = try calls("@default")
     for line in try text("ferry.service").split(separator: "\n") where line.hasPrefix("SystemCallFilter=") {
@@ -80,8 +80,8 @@ import Testing
     return allowed
   }
 
-  /// A whole life of a service and of its worker, with a bit of everything in it.
-  @Test func whatFerryAsksOfTheSystemIsAllowed() throws {
+  /// The test runs every kind of work of a service and its worker.
+  @Test func `unit allows each system call of Ferry`() throws {
     let file = directory + "/calls"
     let wrapper = ["strace", "-D", "-f", "-qq", "-s", "0", "-e", "signal=none", "-o", file]
     let nginx = try NginxServer(files: ["hello.txt": 5000, "large": 3_000_000])
@@ -106,22 +106,22 @@ import Testing
     #expect(try ferry.call("POST", "/v1/reachability", #"{"url":"https://localhost:1/"}"#).status == 200)
     let background = try ferry.background("a").json.id
     #expect(try ferry.runInBackground(nginx.url(.good, "/large"), session: background)["error"] == .null)
-    // strace is not the parent: the number is the service's own.
+    // With `-D`, strace is not the parent, so the process id is the service's own.
     ferry.signal(SIGHUP)
-    #expect(ferry.hasLogged("read tokens and authorities again"))
+    #expect(ferry.hasLogged("read tokens and certificate authorities again"))
     #expect(try FerryCommand.run(["stop", "--worker", "--data-directory", ferry.directory]).status == 0)
     let (names, lines) = try Self.calls(in: file)
     let allowed = try allowed()
     #expect(names.contains("memfd_create") && names.contains("epoll_wait") && names.contains("accept4"))
-    // SQLite gives its files to the owner of the database where root runs it (`robustFchown`), which the unit does not.
+    // As root, SQLite gives its files to the owner of the database (`robustFchown`). The unit's user is not root.
     let ofRoot: Set<String> = geteuid() == 0 ? ["fchown"] : []
     #expect(names.subtracting(allowed).subtracting(ofRoot).isEmpty)
-    // MemoryDenyWriteExecute.
+    // For `MemoryDenyWriteExecute`.
     let executable = lines.filter {
       $0.contains("PROT_EXEC") && ($0.contains("PROT_WRITE") || $0.contains("mprotect("))
     }
     #expect(executable.isEmpty)
-    // RestrictAddressFamilies.
+    // For `RestrictAddressFamilies`.
     let families = Set(
       lines.filter { $0.contains(" socket(") }.compactMap {
         $0.split(separator: "(").last?.split(separator: ",").first.map(String.init)
@@ -130,8 +130,8 @@ import Testing
     #expect(families.contains("AF_NETLINK"))
   }
 
-  /// libdispatch raises priorities, and logs each time that the system refuses a user without rights.
-  @Test func noThreadRaisesItsPriority() throws {
+  /// libdispatch tries to raise priorities, and logs each refusal for an unprivileged user.
+  @Test func `no thread raises its priority`() throws {
     let file = directory + "/priorities"
     let place = TemporaryDirectory.make("ferry-priorities")
     FerryCommand.giveToNobody(place)
@@ -147,7 +147,7 @@ import Testing
     #expect(lines.filter { $0.contains("setpriority(") && ($0.contains(", -") || $0.contains("= -1")) } == [])
   }
 
-  /// The names of all calls, once the processes have ended.
+  /// Returns the names of all calls after the processes have ended.
   private static func calls(in file: String) throws -> (names: Set<String>, lines: [String]) {
     func lines() -> [String] {
       let data = FileManager.default.contents(atPath: file) ?? Data()
@@ -157,7 +157,7 @@ import Testing
     let all = lines()
     let names = all.compactMap { line -> String? in
       let call = line.drop { $0.isNumber || $0 == " " }
-      // strace writes "???" where a thread was gone before its call could be read.
+      // strace writes "???" if a thread ended before its call could be read.
       guard let end = call.firstIndex(of: "("), !call.hasPrefix("<"), !call.hasPrefix("???") else {
         return nil
       }

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Proxies that want to know who asks: the 407 of a request, and of the CONNECT before a tunnel.
+/// Proxies that authenticate their clients: the 407 of a request, and of the CONNECT before a tunnel.
 @Suite(.serialized, .blocking, .sharing) struct ProxyChallengeTests {
   private let apache: ApacheServer
   private let ferry: FerryProcess
@@ -34,9 +34,9 @@ import Testing
 
   private func gatekeeper(
     _ squid: SquidProxy, _ authentication: SquidProxy.Authentication, _ face: ApacheServer.Face
-  ) -> Gatekeeper {
+  ) -> ChallengeExpectation {
     let scheme = authentication == .basic ? "Basic" : "Digest"
-    return Gatekeeper(
+    return ChallengeExpectation(
       method: "NSURLAuthenticationMethodHTTP\(scheme)", port: squid.port, realm: "squid realm", isProxy: true,
       status: 407, error: face == .plain ? nil : -1013)
   }
@@ -59,10 +59,10 @@ import Testing
   }
 
   @Test(arguments: Way.all, ChallengedTask.Shape.allCases)
-  func theTaskIsAskedForTheProxy(_ way: Way, _ shape: ChallengedTask.Shape) throws {
+  func `task is challenged for the proxy`(_ way: Way, _ shape: ChallengedTask.Shape) throws {
     let squid = try SquidProxy(way.authentication)
     let gatekeeper = gatekeeper(squid, way.authentication, way.face)
-    for play in Play.all {
+    for play in AnswerScript.all {
       let task = try ChallengedTask(
         ferry, shape, url(way.face, shape), session: session(squid.url, isSilent: play.isSilent))
       try task.perform(play, Self.login, before: gatekeeper)
@@ -70,19 +70,19 @@ import Testing
       if play.outcome == .allowed { try checkContents(task, shape, at) }
       if play.outcome == .refused, way.face == .plain { #expect(try !task.body().isEmpty, at) }
     }
-    // The origin saw who was let in, and nothing of what the proxy was told.
-    let allowed = Play.all.filter { $0.outcome == .allowed }.count
+    // The origin saw only the allowed requests, without the proxy's credentials.
+    let allowed = AnswerScript.all.filter { $0.outcome == .allowed }.count
     let line = "\(shape.isUpload ? "PUT /open/put 201" : "GET /open/hello.txt 200") -"
     #expect(apache.log(atLeast: allowed) == Array(repeating: line, count: allowed))
     #expect(apache.proxyFields(atLeast: allowed).allSatisfy { $0 == "-" })
     let method = way.face == .secure ? "CONNECT" : shape.isUpload ? "PUT" : "GET"
-    // It also writes of connections that end without another request.
-    let log = squid.log(atLeast: Play.all.count)
+    // Squid also logs connections that end without another request.
+    let log = squid.log(atLeast: AnswerScript.all.count)
     #expect(log.allSatisfy { $0.hasPrefix(method + " ") }, "\(log)")
   }
 
-  /// What was right is shown unasked from then on, to the proxy alone, and counted where it is a nonce.
-  @Test(arguments: Way.all) func aCredentialForTheSessionIsUsedUnasked(_ way: Way) throws {
+  /// A correct credential is sent to the proxy without a challenge from then on, with a nonce count for Digest.
+  @Test(arguments: Way.all) func `credential for the session is reused`(_ way: Way) throws {
     let squid = try SquidProxy(way.authentication)
     let session = try session(squid.url)
     var login = Self.login
@@ -106,9 +106,9 @@ import Testing
     #expect(try other.challenge() != nil)
   }
 
-  // MARK: Credentials that are there already
+  // MARK: Existing credentials
 
-  @Test(arguments: Way.all) func credentialsInTheProxysURLAreUsedAndNeverShown(_ way: Way) throws {
+  @Test(arguments: Way.all) func `credentials in the URL are used, not shown`(_ way: Way) throws {
     let squid = try SquidProxy(way.authentication)
     let proxy = "http://\(SquidProxy.user):\(SquidProxy.password)@127.0.0.1:\(squid.port)"
     for asks in [true, false] {
@@ -117,7 +117,7 @@ import Testing
       #expect(!shown.text.contains(SquidProxy.password) && !shown.text.contains(SquidProxy.user))
       #expect(shown.json["configuration"]?["proxies"]?["http"]?.string == squid.url)
       guard !asks else {
-        // As URLSession: it is proposed, and default handling uses it.
+        // As in URLSession, the credential is proposed, and default handling uses it.
         let task = try ChallengedTask(ferry, .data, url(way.face, .data), session: session)
         let event = try #require(try task.challenge())
         #expect(event.data["proposedCredential"]?["user"]?.string == SquidProxy.user)
@@ -135,7 +135,7 @@ import Testing
     #expect(apache.proxyFields().allSatisfy { $0 == "-" })
   }
 
-  @Test(arguments: Way.all) func storedCredentialsAreUsed(_ way: Way) throws {
+  @Test(arguments: Way.all) func `stored credentials are used`(_ way: Way) throws {
     let squid = try SquidProxy(way.authentication)
     let session = try session(squid.url, asks: false)
     let path = "/v1/sessions/\(session)/credentials"
@@ -149,7 +149,7 @@ import Testing
       for shape in ChallengedTask.Shape.allCases {
         let task = try ChallengedTask(ferry, shape, url(way.face, shape), session: session)
         let end = try task.end()
-        // One for a server of that address is none for the proxy.
+        // A credential for a server at that address does not serve the proxy.
         guard isProxy else {
           let isTunnel = way.face == .secure
           #expect(end.errorCode == (isTunnel ? -1013 : nil), "\(end.text)")
@@ -161,15 +161,15 @@ import Testing
       }
     }
     #expect(try ferry.call("DELETE", path + "?isProxy=true").status == 204)
-    // A tunnel that is open stays so.
+    // An open tunnel stays open.
     guard way.face == .plain else { return }
     let end = try ferry.run(url(.plain, .data), kind: "data", session: session)
     #expect(end["error"] == .null && end["response"]?["status"]?.integer == 407, "\(end.text)")
   }
 
-  /// Two who ask, of one task, each for its own.
+  /// One task is challenged by the proxy and by the server, each for its own credential.
   @Test(arguments: Way.all, ChallengedTask.Shape.allCases)
-  func proxyAndServerAreAskedForOneAfterTheOther(_ way: Way, _ shape: ChallengedTask.Shape) throws {
+  func `proxy and server challenge one after the other`(_ way: Way, _ shape: ChallengedTask.Shape) throws {
     let squid = try SquidProxy(way.authentication)
     let task = try ChallengedTask(
       ferry, shape, url(way.face, shape, in: "basic"), session: session(squid.url))
@@ -195,7 +195,7 @@ import Testing
     let requests = apache.log(atLeast: 3)
     #expect(requests.count == 3 && requests.last?.hasSuffix("Basic \(right)") == true)
     #expect(apache.proxyFields(atLeast: 3).allSatisfy { $0 == "-" })
-    // A tunnel may be used again; each request through the proxy shows it anew.
+    // A tunnel may be reused, but each plain request sends the proxy's credential again.
     let log = squid.log(atLeast: way.face == .plain ? 4 : 1)
     #expect(!log.joined().contains(right))
     if way.face == .plain { #expect(log.filter { !$0.hasSuffix(" -") }.count == 3) }

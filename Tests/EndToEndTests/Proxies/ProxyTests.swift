@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Which way requests go, and what of them each side sees.
+/// The route of requests through proxies, and the bytes that each side sees.
 @Suite(.serialized, .blocking, .sharing) struct ProxyTests {
   private let squid: SquidProxy
   private let nginx: NginxServer
@@ -23,14 +23,14 @@ import Testing
     try session(#"{"http":"\#(proxy)","https":"\#(proxy)"}"#)
   }
 
-  /// Squid writes of a tunnel when it ends.
+  /// Ends the session's tunnels, because squid logs a tunnel at its end.
   private func invalidate(_ session: String) throws {
     let path = "/v1/sessions/\(session)/invalidate"
     #expect(try ferry.call("POST", path, #"{"mode":"cancelTasks"}"#).status == 202)
   }
 
-  @Test(arguments: [NginxServer.Face.plain, .good], ["data", "download"])
-  func requestsGoThroughTheProxy(_ face: NginxServer.Face, _ kind: String) throws {
+  @Test(arguments: [NginxServer.Site.plain, .good], ["data", "download"])
+  func `requests go through the proxy`(_ face: NginxServer.Site, _ kind: String) throws {
     let session = try session(through: squid.url)
     let task = try ferry.run(nginx.url(face, "/hello.txt"), kind: kind, session: session)
     #expect(task["response"]?["status"]?.integer == 200, "\(task.text)")
@@ -45,12 +45,12 @@ import Testing
     }
   }
 
-  /// Each scheme has its own, and what both leave is the SOCKS proxy's.
-  @Test func schemesHaveProxiesOfTheirOwn() throws {
+  /// Each scheme has its own proxy. The SOCKS proxy serves the schemes without one.
+  @Test func `schemes have separate proxies`() throws {
     let (secure, socks) = (try SquidProxy(), try SOCKSProxy())
     let proxies = #"{"https":"\#(secure.url)","socks5":"socks5://127.0.0.1:\#(socks.port)"}"#
     let session = try session(proxies)
-    for face in [NginxServer.Face.plain, .good] {
+    for face in [NginxServer.Site.plain, .good] {
       #expect(try ferry.run(nginx.url(face, "/hello.txt"), session: session)["error"] == .null)
     }
     #expect(socks.log(atLeast: 1).filter { $0.contains("connected to") }.count == 1)
@@ -81,32 +81,32 @@ import Testing
     Exception(text: "*.localhost", host: "a.localhost", isDirect: true),
     Exception(text: "localhost", host: "a.localhost", isDirect: true),
     Exception(text: "a.localhost", host: "localhost", isDirect: false),
-  ]) func exceptionsAreReachedDirectly(_ exception: Exception) throws {
+  ]) func `exceptions are reached directly`(_ exception: Exception) throws {
     let text = exception.text.replacing("$port", with: "\(nginx.port(.plain))")
     let proxies = #"{"http":"\#(squid.url)","noProxy":["example.org","\#(text)"]}"#
     let session = try session(proxies)
     let url = nginx.url(.plain, "/hello.txt", host: exception.host)
     let task = try ferry.run(url, session: session)
-    // Whether it knows such a name or not, squid has been asked.
+    // Squid received the request, whether or not it can resolve the name.
     if exception.isDirect { #expect(task["error"] == .null, "\(task.text)") }
     let log = squid.log(atLeast: exception.isDirect ? 0 : 1)
     #expect(log.count == (exception.isDirect ? 0 : 1), "\(log)")
   }
 
-  // MARK: What the environment says
+  // MARK: The environment
 
-  @Test func theEnvironmentsProxiesAreIgnored() throws {
+  @Test func `proxies of the environment are ignored`() throws {
     let dead = "http://127.0.0.1:1"
     let names = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
     let environment = Dictionary(uniqueKeysWithValues: names.map { ($0, dead) })
     let ferry = try FerryProcess(options: ["--ca-file", nginx.authorityFile], environment: environment)
-    for face in [NginxServer.Face.plain, .good] {
+    for face in [NginxServer.Site.plain, .good] {
       let task = try ferry.run(nginx.url(face, "/hello.txt"))
       #expect(task["error"] == .null && task["response"]?["status"]?.integer == 200, "\(task.text)")
     }
   }
 
-  @Test(arguments: ["*", "127.0.0.1"]) func theEnvironmentsExceptionsAreIgnored(_ text: String) throws {
+  @Test(arguments: ["*", "127.0.0.1"]) func `environment exceptions are ignored`(_ text: String) throws {
     let ferry = try FerryProcess(environment: ["no_proxy": text, "NO_PROXY": text])
     let session = try session(#"{"http":"\#(squid.url)"}"#, in: ferry)
     #expect(try ferry.run(nginx.url(.plain, "/hello.txt"), session: session)["error"] == .null)
@@ -115,7 +115,7 @@ import Testing
 
   // MARK: Refusals
 
-  @Test func aTunnelThatIsRefusedIsNoConnection() throws {
+  @Test func `refused tunnel is a failed connection`() throws {
     let proxy = TestOrigin { request, socket in
       try socket.write(TestOrigin.reply("403 Forbidden", Array("no".utf8)))
       return true
@@ -129,7 +129,7 @@ import Testing
       #expect(task["error"]?["message"]?.string?.contains("403") == true)
       #expect(task["error"]?["failingURL"]?.string == url)
     }
-    // What is the origin's is not said outside of the tunnel.
+    // The CONNECT has none of the origin's fields.
     #expect(proxy.requests.count == 2 && nginx.log().isEmpty)
     for request in proxy.requests {
       #expect(request.line == "CONNECT 127.0.0.1:\(nginx.port(.good)) HTTP/1.1")
@@ -137,8 +137,8 @@ import Testing
     }
   }
 
-  /// Squid says 503 where nobody listens: an answer to a request, and a refusal of a tunnel.
-  @Test func aClosedPortBehindTheProxyIsNoConnection() throws {
+  /// For a closed port squid sends 503: to a request as the response, and to a CONNECT as a refusal.
+  @Test func `closed port beyond the proxy fails the tunnel`() throws {
     let session = try session(through: squid.url)
     let tunnel = try ferry.run("https://127.0.0.1:1/", session: session)
     #expect(tunnel.errorCode == -1004 && tunnel["response"] == .null, "\(tunnel.text)")
@@ -146,25 +146,25 @@ import Testing
     #expect(plain["error"] == .null && plain["response"]?["status"]?.integer == 503, "\(plain.text)")
   }
 
-  @Test(arguments: ["http", "socks5"]) func aProxyThatIsNotThereIsNoConnection(_ scheme: String) throws {
+  @Test(arguments: ["http", "socks5"]) func `absent proxy is a failed connection`(_ scheme: String) throws {
     let members = scheme == "http" ? ["http", "https"] : ["socks5"]
     let fields = members.map { #""\#($0)":"\#(scheme)://127.0.0.1:1""# }.joined(separator: ",")
     let session = try session("{\(fields)}")
-    for face in [NginxServer.Face.plain, .good] {
+    for face in [NginxServer.Site.plain, .good] {
       let task = try ferry.run(nginx.url(face, "/hello.txt"), session: session)
       #expect(task.errorCode == -1004, "\(task.text)")
     }
     #expect(nginx.log().isEmpty)
   }
 
-  @Test(arguments: ["http", "socks5"]) func aProxyWithoutAnAddressIsNoHost(_ scheme: String) throws {
+  @Test(arguments: ["http", "socks5"]) func `proxy without an address is no host`(_ scheme: String) throws {
     let session = try session(#"{"\#(scheme)":"\#(scheme)://proxy.invalid:1"}"#)
     #expect(try ferry.run(nginx.url(.plain, "/hello.txt"), session: session).errorCode == -1003)
   }
 
   // MARK: Egress
 
-  @Test(arguments: ["http", "socks5"]) func theProxyMustBePermitted(_ scheme: String) throws {
+  @Test(arguments: ["http", "socks5"]) func `egress policy applies to the proxy`(_ scheme: String) throws {
     let session = try session(#"{"\#(scheme)":"\#(scheme)://10.0.0.1:3128"}"#)
     for kind in ["data", "download"] {
       let error = try ferry.run(nginx.url(.plain, "/hello.txt"), kind: kind, session: session)["error"]
@@ -175,7 +175,7 @@ import Testing
   @Test(arguments: [
     "http://10.0.0.1/", "https://10.0.0.1/", "http://169.254.169.254/", "http://[::1]/", "https://[fd00::1]/",
     "http://0x0a000001/", "http://167772161/", "http://10.1/", "http://[::ffff:10.0.0.1]/",
-  ]) func anAddressBehindAProxyMustBePermitted(_ url: String) throws {
+  ]) func `egress policy applies beyond a proxy`(_ url: String) throws {
     let socks = try SOCKSProxy()
     for proxies in [
       #"{"http":"\#(squid.url)","https":"\#(squid.url)"}"#,
@@ -187,8 +187,7 @@ import Testing
     #expect(squid.log().isEmpty && socks.log().isEmpty)
   }
 
-  /// A redirect is a request like any other.
-  @Test func aRedirectToAnAddressBehindAProxyMustBePermitted() throws {
+  @Test func `egress policy applies to a redirect through a proxy`() throws {
     let origin = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("302 Found", [], [("Location", "http://10.0.0.1/")]))
       return true
@@ -212,12 +211,12 @@ import Testing
     (#"{"noProxy":[""]}"#, "/noProxy/0"), (#"{"noProxy":["*","a b"]}"#, "/noProxy/1"),
     (#"{"noProxy":["10.0.0.0/33"]}"#, "/noProxy/0"), (#"{"noProxy":["h:0"]}"#, "/noProxy/0"),
     (#"{"noProxy":[1]}"#, "/noProxy"), ("[]", ""),
-  ]) func aMalformedConfigurationNamesTheField(_ proxies: String, _ pointer: String) throws {
+  ]) func `malformed configuration is reported by its field`(_ proxies: String, _ pointer: String) throws {
     let body = #"{"configuration":{"proxies":\#(proxies)}}"#
     let reply = try ferry.call("POST", "/v1/sessions", body)
     let pointers = (reply.json["errors"]?.elements ?? []).compactMap { $0["pointer"]?.string }
     #expect(reply.status == 400 && pointers == ["/configuration/proxies" + pointer], "\(reply.text)")
-    // What is wrong may be a secret.
+    // The wrong value may contain a secret.
     #expect(!reply.text.contains("u:p@"))
   }
 }

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// SOCKS 5 proxies, which resolve the names and may want a user and password.
+/// SOCKS 5 proxies, which resolve names and may require a user and password.
 @Suite(.serialized, .blocking, .sharing) struct SOCKSTests {
   private let apache: ApacheServer
   private let ferry: FerryProcess
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(arguments: ApacheServer.Face.allCases, ChallengedTask.Shape.allCases)
-  func anOpenProxyAsksForNothingAndResolvesTheName(
+  func `open proxy needs no credential and resolves the name`(
     _ face: ApacheServer.Face, _ shape: ChallengedTask.Shape
   ) throws {
     let socks = try SOCKSProxy()
@@ -52,23 +52,23 @@ import Testing
   }
 
   @Test(arguments: ApacheServer.Face.allCases, ChallengedTask.Shape.allCases)
-  func theTaskIsAskedForTheProxy(_ face: ApacheServer.Face, _ shape: ChallengedTask.Shape) throws {
+  func `task is challenged for the proxy`(_ face: ApacheServer.Face, _ shape: ChallengedTask.Shape) throws {
     let socks = try SOCKSProxy(authenticates: true)
-    let gatekeeper = Gatekeeper(
+    let gatekeeper = ChallengeExpectation(
       method: "NSURLAuthenticationMethodDefault", port: socks.port, protocolName: "socks5", isProxy: true,
       error: -1013)
-    for play in Play.all {
+    for play in AnswerScript.all {
       let session = try session("socks5://127.0.0.1:\(socks.port)", timeout: play.isSilent ? 2 : 60)
       let task = try ChallengedTask(ferry, shape, url(face, shape), session: session)
       try task.perform(play, Self.login, before: gatekeeper)
       if play.outcome == .allowed { try checkContents(task, shape, "\(play.testDescription)") }
     }
-    let allowed = Play.all.filter { $0.outcome == .allowed }.count
+    let allowed = AnswerScript.all.filter { $0.outcome == .allowed }.count
     #expect(apache.log(atLeast: allowed).count == allowed)
   }
 
-  /// Nobody is asked for what the URL says, or what is stored.
-  @Test(arguments: [true, false]) func aUserThatIsKnownIsUsed(_ isInURL: Bool) throws {
+  /// Credentials in the URL or in the storage are used without a challenge.
+  @Test(arguments: [true, false]) func `known credential is used`(_ isInURL: Bool) throws {
     let socks = try SOCKSProxy(authenticates: true)
     let user = isInURL ? "\(SOCKSProxy.user):\(SOCKSProxy.password)@" : ""
     let session = try session("socks5h://\(user)127.0.0.1:\(socks.port)", asks: isInURL)
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func aCredentialForTheSessionIsUsedUnasked() throws {
+  @Test func `credential for the session is reused`() throws {
     let socks = try SOCKSProxy(authenticates: true)
     let session = try session("socks5://127.0.0.1:\(socks.port)")
     var login = Self.login
@@ -107,8 +107,8 @@ import Testing
     }
   }
 
-  /// A wrong one in the URL is refused; the delegate is shown it and may do better.
-  @Test func aWrongUserInTheURLIsAskedAbout() throws {
+  /// A wrong credential in the URL is refused, and the delegate may answer with another.
+  @Test func `wrong credential in the URL is challenged`() throws {
     let socks = try SOCKSProxy(authenticates: true)
     let session = try session("socks5://\(SOCKSProxy.user):wrong@127.0.0.1:\(socks.port)")
     let task = try ChallengedTask(ferry, .data, url(.plain, .data), session: session)
@@ -119,7 +119,7 @@ import Testing
     #expect(try task.end()["response"]?["status"]?.integer == 200)
   }
 
-  @Test func anOriginThatIsNotThereIsNoConnection() throws {
+  @Test func `unreachable origin is a failed connection`() throws {
     let socks = try SOCKSProxy()
     let session = try session("socks5://127.0.0.1:\(socks.port)")
     for url in ["http://127.0.0.1:1/", "https://localhost:1/"] {

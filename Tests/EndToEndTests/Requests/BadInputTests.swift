@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Wrong requests that depend on how a body comes: line by line, or announced as too long.
+/// Invalid requests whose refusal depends on the transfer of the body: line by line, or announced as too long.
 @Suite(.serialized, .blocking, .sharing) struct BadInputTests {
   private let ferry: FerryProcess
 
@@ -23,8 +23,8 @@ import Testing
     #expect(try ferry.call("GET", "/v1/sessions/\(session)/tasks").json["items"]?.elements?.count == 2)
   }
 
-  /// A line that is refused keeps none of the others.
-  @Test func aLineWithForgedResumeDataIsRefusedByItself() throws {
+  /// A refused line does not affect the others.
+  @Test func `line with forged resume data is refused alone`() throws {
     let origin = ResumableOrigin()
     origin.change { $0.stop = 300_000 }
     let id = try ferry.stalled(origin.url, at: 300_000)
@@ -39,7 +39,7 @@ import Testing
     #expect(try ferry.end(of: results[1].id)["error"] == .null)
   }
 
-  @Test func tooLargeABodyIsRefused() throws {
+  @Test func `oversized body is refused`() throws {
     let client = try HTTPClient(port: ferry.port)
     try client.socket.write(
       "POST /v1/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n"

@@ -2,21 +2,21 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The examples of `openapi.yaml`: what the schemas say of them, and what the service says.
+/// The examples of `openapi.yaml`, checked against its schemas and against the service.
 @Suite(.blocking, .endsInTime) struct ExampleTests {
-  /// What the program says, and whether it ended well.
+  /// Runs a Python program and returns its output, and whether it succeeded.
   private func run(_ program: String, _ arguments: [String] = []) throws -> (text: String, isGood: Bool) {
     let result = try ChildProcess.run(
       ServerFiles.python, [ServerFiles.client(program), ServerFiles.openAPI] + arguments)
     return (result.output, result.status == 0)
   }
 
-  @Test func everyReplyHasOneThatItsSchemaAllows() throws {
+  @Test func `each example is valid by its schema`() throws {
     let (text, isGood) = try run("openapi_examples.py")
-    #expect(isGood && text == "all are valid\n", "\(text)")
+    #expect(isGood && text == "all examples are valid\n", "\(text)")
   }
 
-  @Test func theServiceRepliesAsTheyDo() throws {
+  @Test func `service replies like the examples`() throws {
     let kit = try CertificateKit.shared()
     let directory = TemporaryDirectory.make("examples")
     defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -28,6 +28,6 @@ import Testing
     let (text, isGood) = try run(
       "openapi_examples_service.py",
       ["http://127.0.0.1:\(ferry.port)", directory + "/certificate.pem", directory + "/key.pem"])
-    #expect(isGood && text == "all are like it\n", "\(text)")
+    #expect(isGood && text == "all replies match their examples\n", "\(text)")
   }
 }

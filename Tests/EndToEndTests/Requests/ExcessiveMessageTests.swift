@@ -2,8 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Messages of which there is too much, from either side, through the whole service: each gets an answer, and none is in anybody's
-/// way.
+/// Oversized messages from clients and origins. Each gets a reply or an error, and disturbs no other message.
 @Suite(.serialized, .blocking, .sharing) struct ExcessiveMessageTests {
   private let ferry: FerryProcess
 
@@ -16,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func aBatchOfTooManyLinesIsAnsweredUpToThere() throws {
+  @Test func `batch of too many lines is answered up to the limit`() throws {
     let line = #"{"kind":"data","request":{"url":"http://127.0.0.1:1/"}}"#
     let body = line + "\n" + String(repeating: #"{"kind":"data"}"# + "\n", count: 29_999)
     let reply = try ferry.call("POST", "/v1/tasks", body, [("Content-Type", "application/x-ndjson")])
@@ -28,7 +27,7 @@ import Testing
     #expect(try ferry.call("GET", "/v1/sessions/ses_shared/tasks").json["items"]?.elements?.count == 1)
   }
 
-  @Test func whatIsAnnouncedAsTooLargeIsRefusedAtOnce() throws {
+  @Test func `body announced as too large is refused at once`() throws {
     let client = try HTTPClient(port: ferry.port)
     try client.socket.write(
       "POST /v1/tasks HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-ndjson\r\n"
@@ -40,7 +39,7 @@ import Testing
     #expect(reply.status == 413 && reply.json["type"]?.string == "/problems/payload-too-large")
   }
 
-  @Test func aLargeContentTypeOfAnOriginIsNotPassedOn() throws {
+  @Test func `oversized content type of an origin is replaced`() throws {
     let origin = origin("Content-Type: text/plain; a=\(String(repeating: "x", count: 90_000))\r\n")
     let task = try ferry.run(origin.url)
     #expect(task["error"] == .null)
@@ -48,17 +47,17 @@ import Testing
     #expect(body.status == 200 && body.text == "ok" && body["Content-Type"] == "application/octet-stream")
   }
 
-  @Test(arguments: ["data", "download"]) func aHeadOfManyFieldsIsAnError(_ kind: String) throws {
+  @Test(arguments: ["data", "download"]) func `head with too many fields is an error`(_ kind: String) throws {
     let many = origin((0..<8000).map { "X\($0): y\r\n" }.joined())
     let task = try ferry.run(many.url, kind: kind)
     #expect(task.errorCode == -1017 && task["response"] == .null)
-    #expect(task["error"]?["message"]?.string == "the head of the answer is too large")
+    #expect(task["error"]?["message"]?.string == "the head of the response is too large")
     let some = origin((0..<900).map { "X\($0): y\r\n" }.joined())
     let other = try ferry.run(some.url, kind: kind)
     #expect(other["error"] == .null && other["response"]?["headers"]?.members?.count == 901)
   }
 
-  @Test func trailersAndHintsWithoutEndAreErrors() throws {
+  @Test func `endless trailer fields and informational responses are errors`() throws {
     let trailers = TestOrigin { _, socket in
       try? socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n")
       for _ in 0..<100_000 { try? socket.write("X-T: \(String(repeating: "t", count: 100))\r\n") }
@@ -74,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func clientsHaveALimitToTheirFields() throws {
+  @Test func `fields of clients are limited`() throws {
     let fields = (0..<1001).map { #""X-\#($0)":"y""# }.joined(separator: ",")
     let large = #""X-A":"\#(String(repeating: "a", count: 70_000))""#
     for (fields, place) in [(fields, ""), (large, "/X-A")] {
@@ -90,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func nullIsNotEverything() throws {
+  @Test func `null is refused if a member must not be null`() throws {
     let session = try ferry.session()
     let path = "/v1/sessions/\(session)/credentials"
     _ = try ferry.call(

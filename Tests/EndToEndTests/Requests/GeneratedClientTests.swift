@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Clients that nobody wrote by hand.
+/// Clients generated from `openapi.yaml`.
 @Suite(.blocking, .endsInTime) struct GeneratedClientTests {
-  @Test func whatIsGeneratedForPythonDrivesASession() throws {
+  @Test func `generated Python client drives a session`() throws {
     let ferry = try FerryProcess()
     let origin = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("200 OK", Array("for a generated client".utf8)))

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// A forwarded request has the target that its client sent, byte for byte: the owner and another service reply alike.
+/// A forwarded request keeps the target of its client, byte for byte, so the owner and another service reply alike.
 @Suite(.serialized, .blocking, .endsInTime) struct ForwardedTargetTests {
   private let directory = TemporaryDirectory.make("ferry-forwarded")
 
@@ -39,7 +39,7 @@ import Testing
       "HTTP://a.test/v1/tasks/tsk_T?include=body",
     ]
 
-  @Test func ofOddTargetsBothServicesThinkAlike() throws {
+  @Test func `both services reply alike to unusual targets`() throws {
     let owner = try FerryProcess(directory: directory)
     let other = try FerryProcess(directory: directory)
     #expect(owner.hasLogged("a service has joined"))

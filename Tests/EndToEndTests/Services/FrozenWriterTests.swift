@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Who stands still in the middle of a commit has locked the database. It is ended, and others go on.
+/// A process that freezes within a commit keeps the database locked. It is killed, and the others continue.
 @Suite(.serialized, .blocking, .endsInTime) struct FrozenWriterTests {
   private let directory = TemporaryDirectory.make("ferry-frozen")
   private let origin = TestOrigin { request, socket in
@@ -14,18 +14,19 @@ import Testing
   }
   private static let json = [("Content-Type", "application/json")]
 
-  /// Stops a process again and again until that has happened within a commit. On a busy machine it may be ended before that was found out.
-  /// - Parameter isKept: whether nobody can write, where nobody had a turn for so long.
+  /// Stops a process repeatedly until it is stopped within a commit. On a busy machine it may be killed before the test
+  /// notices.
+  /// - Parameter isKept: Whether the database is locked. It is called if the test could not get the lock.
   private func freeze(
     _ isRunning: () -> Bool, _ signal: (Int32) -> Void, orElse isKept: () throws -> Bool = { true }
   ) throws {
-    let turns = try #require(Turnstile(path: directory + "/ferry.db-turn"))
+    let turns = try #require(FairFileLock(path: directory + "/ferry.db-turn"))
     let end = Date().addingTimeInterval(60)
     while isRunning() {
-      try #require(Date() < end, "it writes nothing")
+      try #require(Date() < end, "the service wrote nothing within 60 s")
       signal(SIGSTOP)
-      if turns.enter(patience: .seconds(2)) {
-        turns.leave()
+      if turns.lock(patience: .seconds(2)) {
+        turns.unlock()
       } else if try isKept() {
         return
       }
@@ -34,8 +35,8 @@ import Testing
     }
   }
 
-  /// Whether all of its threads have stopped: they go on for a moment behind the signal.
-  private static func standsStill(_ process: Int32) -> Bool {
+  /// Whether all threads of the process have stopped, which takes a moment after the signal.
+  private static func isStopped(_ process: Int32) -> Bool {
     let place = "/proc/\(process)/task"
     let threads = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
     return threads.allSatisfy { thread in
@@ -44,7 +45,7 @@ import Testing
     }
   }
 
-  /// Calls `body` again and again, until the gate is opened.
+  /// Calls `body` repeatedly until the returned gate is opened.
   private func repeating(_ body: @escaping @Sendable () throws -> Void) -> Gate {
     let isOver = Gate()
     Thread.detachNewThread { while !isOver.wait(seconds: 0) { if (try? body()) == nil { usleep(10_000) } } }
@@ -69,8 +70,8 @@ import Testing
     #expect(ferry.end() == SIGKILL)
   }
 
-  /// Also where the other one is just about to take up what it was given, and waits for the database with all that it does.
-  @Test(arguments: [false, true]) func aServiceIsTakenOverFrom(_ isBeginning: Bool) throws {
+  /// The other service may still be starting. It then waits for the database before it takes over any shard.
+  @Test(arguments: [false, true]) func `frozen service is taken over`(_ isBeginning: Bool) throws {
     let first = try FerryProcess(directory: directory)
     let session = try first.session()
     let isOver = createSessions(at: first)
@@ -83,8 +84,8 @@ import Testing
     #expect(other.terminate() == 0)
   }
 
-  /// There is nobody else yet.
-  @Test func aServiceIsTakenOverFromByTheNext() throws {
+  /// No other service runs when this one freezes.
+  @Test func `frozen service is taken over by the next`() throws {
     let first = try FerryProcess(directory: directory)
     let session = try first.session()
     let isOver = createSessions(at: first)
@@ -96,10 +97,10 @@ import Testing
     #expect(next.terminate() == 0)
   }
 
-  /// It takes no part yet.
-  @Test func aServiceThatBeginsKeepsNobodyOut() throws {
+  /// The starting service has not joined the cluster yet.
+  @Test func `frozen starting service does not block others`() throws {
     let ferry = try FerryProcess(directory: directory)
-    let turns = try #require(Turnstile(path: directory + "/ferry.db-turn"))
+    let turns = try #require(FairFileLock(path: directory + "/ferry.db-turn"))
     func beginner() throws -> ChildProcess? {
       let child = try ChildProcess(
         FerryProcess.binary,
@@ -107,8 +108,8 @@ import Testing
         output: .nothing)
       for _ in 0..<500 where child.isRunning {
         child.send(SIGSTOP)
-        if turns.enter(patience: .seconds(2)) {
-          turns.leave()
+        if turns.lock(patience: .seconds(2)) {
+          turns.unlock()
         } else if try isKept(from: ferry) {
           return child
         }
@@ -122,7 +123,7 @@ import Testing
     let end = Date().addingTimeInterval(120)
     var frozen: ChildProcess?
     while frozen == nil, Date() < end { frozen = try beginner() }
-    let found = try #require(frozen, "none was found in a commit")
+    let found = try #require(frozen, "no service was frozen inside a commit")
     while found.isRunning, Date() < end { usleep(10_000) }
     try #require(!found.isRunning)
     #expect(found.terminationStatus == SIGKILL)
@@ -131,8 +132,8 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory + "/processes") == [])
   }
 
-  /// What waited for its turn at one that stood still, and has ended with it since, never goes out.
-  @Test func whoWakesUpSendsNothing() throws {
+  /// A task that waited in the frozen service, and was ended by the take-over, is never sent.
+  @Test func `service that wakes up sends no request`() throws {
     let received = Mutex(0)
     let mayAnswer = Gate()
     let slow = TestOrigin { _, socket in
@@ -148,17 +149,17 @@ import Testing
     }
     while received.withLock({ $0 }) < 6 { usleep(1000) }
     let other = try FerryProcess(directory: directory)
-    // Not within a commit: it would be ended for that.
-    let turns = try #require(Turnstile(path: directory + "/ferry.db-turn"))
+    // The service must not freeze within a commit, because it would be killed.
+    let turns = try #require(FairFileLock(path: directory + "/ferry.db-turn"))
     while true {
       first.signal(SIGSTOP)
-      while !Self.standsStill(first.processIdentifier) { usleep(1000) }
-      if turns.enter(patience: .seconds(2)) { break }
+      while !Self.isStopped(first.processIdentifier) { usleep(1000) }
+      if turns.lock(patience: .seconds(2)) { break }
       first.signal(SIGCONT)
     }
-    turns.leave()
+    turns.unlock()
     for task in tasks {
-      // A stream would break off with the take-over.
+      // A stream would end with the take-over.
       let ended = try other.poll("/v1/tasks/\(task)") { $0["state"]?.string == "completed" }
       #expect(ended.errorCode == -1005)
     }
@@ -169,8 +170,8 @@ import Testing
     #expect(other.terminate() == 0)
   }
 
-  /// It would be replaced after a minute if it kept nobody from the database.
-  @Test func aWorkerIsReplaced() throws {
+  /// A worker that does not hold the lock would be replaced only after a minute.
+  @Test func `frozen worker is replaced`() throws {
     let ferry = try FerryProcess(directory: directory)
     let session = try ferry.call(
       "POST", "/v1/sessions", #"{"type":"background","identifier":"b","delegate":{}}"#

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What two services of a data directory owe to each other.
+/// Guarantees between two services of one data directory.
 @Suite(.serialized, .blocking, .endsInTime) struct SharedDirectoryTests {
   private let directory = TemporaryDirectory.make("ferry-shared")
   private let origin = TestOrigin { request, socket in
@@ -19,8 +19,8 @@ import Testing
     return second
   }
 
-  /// The one that came second rings, too: without that the first one would look every fifteen seconds.
-  @Test func eventsOfEitherAreToldByTheOtherAtOnce() throws {
+  /// The second service wakes the first, which would otherwise look only every fifteen seconds.
+  @Test func `events of both services arrive at once`() throws {
     let first = try FerryProcess(directory: directory)
     let ferries = [first, try second(to: first)]
     let sessions = try (0..<6).map { _ in try ferries[1].session() }
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: [#"{"type":"default"}"#, #"{"type":"ephemeral"}"#])
-  func aBodyIsKeptWhoeverIsAsked(_ body: String) throws {
+  func `either service moves a body to a file`(_ body: String) throws {
     let first = try FerryProcess(directory: directory)
     let ferries = [first, try second(to: first)]
     for ferry in ferries {
@@ -52,8 +52,8 @@ import Testing
     #expect(ferries.map { $0.terminate() } == [0, 0])
   }
 
-  /// A repeat gets the first reply, though the session is in the memory of one that was alone then.
-  @Test func aRepeatFindsWhatIsInAnothersMemory() throws {
+  /// A repeated request gets the first reply, although the session is in the memory of a service that was alone then.
+  @Test func `repeated request finds a session in the other service`() throws {
     let first = try FerryProcess(directory: directory)
     func create(_ ferry: FerryProcess, _ number: Int) throws -> HTTPReply {
       try ferry.call("POST", "/v1/sessions", #"{"type":"ephemeral"}"#, [("Idempotency-Key", "key-\(number)")])
@@ -66,7 +66,7 @@ import Testing
     #expect(ferries.map { $0.terminate() } == [0, 0])
   }
 
-  @Test func aFileIsStoredOnceUnderAKey() throws {
+  @Test func `file is stored once under a key`() throws {
     let first = try FerryProcess(directory: directory)
     let ferries = [first, try second(to: first)]
     let ports = ferries.map(\.port)
@@ -79,7 +79,7 @@ import Testing
         if let reply { replies.withLock { $0.append(reply) } }
       }
       let statuses = replies.withLock { $0.map(\.status) }
-      // One that comes while the other is carried out may be told so.
+      // A request may be refused with 409 while the request with the same key runs.
       #expect(statuses.contains(201) && statuses.allSatisfy { [201, 409].contains($0) }, "\(statuses)")
     }
     #expect(try first.call("GET", "/v1/files?limit=100").json["items"]?.elements?.count == 8)

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Two services share a data directory. Whichever a client asks, it gets the same.
+/// Two services share a data directory, and reply alike to their clients.
 @Suite(.serialized, .blocking, .endsInTime) struct TwoServicesTests {
   private let directory = TemporaryDirectory.make("ferry-two")
   private let gate: Gate
@@ -33,18 +33,18 @@ import Testing
   private func two() throws -> [FerryProcess] {
     let first = try FerryProcess(directory: directory)
     let second = try FerryProcess(directory: directory)
-    // Each knows of the other.
+    // Both services know each other now.
     #expect(first.hasLogged("a service has joined"))
     return [first, second]
   }
 
-  /// A session at each of the two, and who was asked to create it.
+  /// Creates a session at each of the services.
   private func sessions(_ body: String, at ferries: [FerryProcess]) throws -> [String] {
     try ferries.map { try $0.call("POST", "/v1/sessions", body).json.id }
   }
 
   @Test(arguments: [#"{"type":"default"}"#, #"{"type":"ephemeral"}"#])
-  func tasksAreDoneWhoeverIsAsked(_ body: String) throws {
+  func `either service runs tasks of any session`(_ body: String) throws {
     let ferries = try two()
     for session in try sessions(body, at: ferries) {
       for (asked, other) in [(ferries[0], ferries[1]), (ferries[1], ferries[0])] {
@@ -53,7 +53,7 @@ import Testing
         #expect(task["state"]?.string == "completed" && task["error"] == .null)
         #expect(try other.call("GET", "/v1/tasks/\(task.id)").json == task)
         #expect(try other.call("GET", "/v1/tasks/\(task.id)/body").text == "/a")
-        // A head alone tells the same length.
+        // Replies without a body have the same length.
         for (method, fields) in [("HEAD", []), ("GET", [("If-None-Match", "*")])] {
           let lengths = try ferries.map {
             try $0.call(method, "/v1/tasks/\(task.id)/body", nil, fields)["Content-Length"]
@@ -70,11 +70,11 @@ import Testing
     #expect(ferries.map { $0.terminate() } == [0, 0])
   }
 
-  @Test func whatIsUnderWayIsReachedFromBoth() throws {
+  @Test func `running task can be controlled from both services`() throws {
     let ferries = try two()
     for session in try sessions(#"{"delegate":{"redirects":"ask"}}"#, at: ferries) {
       for (asked, other) in [(ferries[0], ferries[1]), (ferries[1], ferries[0])] {
-        // A verb, and a stream that another's client listens to.
+        // A command, and a stream of the other service.
         let slow = try asked.create(origin.url + "/slow", session: session)
         let events = try other.events("/v1/tasks/\(slow)/events?after=0")
         _ = try events.read(upTo: "dataTask.didReceiveResponse")
@@ -82,13 +82,13 @@ import Testing
         #expect(try asked.act("resume", slow) == "running")
         #expect(try other.act("cancel", slow) == "canceling")
         #expect(try events.read(upTo: "task.didComplete").last?.type == "task.didComplete")
-        // A question.
+        // A decision.
         let hop = try asked.create(origin.url + "/hop", session: session)
-        let decision = try other.question(of: hop).decision
+        let decision = try other.decisionEvent(of: hop).decision
         #expect(try other.decision(decision)["state"]?.string == "pending")
         #expect(try other.answer(decision, #"{"request":null}"#).status == 200)
         #expect(try asked.end(of: hop)["response"]?["status"]?.integer == 302)
-        // A body that is sent.
+        // A body that the client sends.
         let upload = try asked.create(
           origin.url + "/put", kind: "upload", session: session,
           request: #","method":"PUT","body":{"stream":true}"#)
@@ -101,7 +101,7 @@ import Testing
     #expect(ferries.map { $0.terminate() } == [0, 0])
   }
 
-  @Test func listsAreWholeAndIdempotencyHolds() throws {
+  @Test func `lists are complete and keys are shared`() throws {
     let ferries = try two()
     var created: Set<String> = ["ses_shared"]
     for type in ["default", "ephemeral"] {
@@ -132,13 +132,14 @@ import Testing
     #expect(ferries.map { $0.terminate() } == [0, 0])
   }
 
-  /// SIGTERM: whatever the session, the other goes on with it, and nobody notices.
-  @Test func whoEndsGivesItsSessionsAway() throws {
+  /// At SIGTERM, the service hands its sessions over. No client notices.
+  @Test func `stopping service hands over its sessions`() throws {
     let ferries = try two()
     let all = try (0..<8).flatMap { _ in try sessions("{}", at: ferries) }
     for session in all { _ = try ferries[0].run(origin.url + "/a", session: session) }
     let paused = try ferries[0].create(origin.url + "/later", session: all[0], resume: false)
-    // What runs goes on there, where that does nothing twice: a download from where it is, data of which nothing was told.
+    // Running tasks continue there if no effect is repeated. A download continues from its last byte. A data task
+    // starts again if it has no event of a response yet.
     let download = try ferries[0].create(origin.url + "/gate", kind: "download", session: all[0])
     let data = try ferries[0].create(origin.url + "/mute", session: all[2])
     let story = try ferries[1].events("/v1/tasks/\(download)/events?after=0")
@@ -161,14 +162,14 @@ import Testing
     #expect(ferries[1].terminate() == 0)
   }
 
-  /// What the kernel says of a process (proc_pid_stat(5)); nil: it is gone.
+  /// Returns the state of a process (proc_pid_stat(5)), or `nil` if it is gone.
   private static func state(of process: Int32) -> String? {
     let line = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
     return line?.split(separator: ")").last?.split(separator: " ").first.map(String.init)
   }
 
-  /// Without a word, or standing still.
-  @Test(arguments: [SIGKILL, SIGSTOP]) func whoIsGoneIsTakenOverFrom(_ signal: Int32) throws {
+  /// The service is dead or frozen.
+  @Test(arguments: [SIGKILL, SIGSTOP]) func `lost service is taken over`(_ signal: Int32) throws {
     let ferries = try two()
     let all = try (0..<8).flatMap { _ in try sessions("{}", at: ferries) }
     let running = try all.map { try ferries[0].create(origin.url + "/slow", session: $0) }
@@ -176,11 +177,11 @@ import Testing
       _ = try ferries[0].events("/v1/tasks/\(task)/events?after=0").read(upTo: "dataTask.didReceiveResponse")
     }
     ferries[0].signal(signal)
-    // What is asked from here on, it does not answer any more.
+    // After this the service answers no request.
     while !["T", "Z", nil].contains(Self.state(of: ferries[0].processIdentifier)) { usleep(1000) }
     var (ended, going) = (0, 0)
     for (session, task) in zip(all, running) {
-      // It is held until the other has taken over.
+      // The request waits for the take-over.
       _ = try ferries[1].act("cancel", task)
       switch try ferries[1].end(of: task).errorCode {
       case -1005: ended += 1
@@ -193,7 +194,7 @@ import Testing
     if signal == SIGSTOP {
       ferries[0].signal(SIGCONT)
       #expect(ferries[0].end() == 1)
-      #expect(ferries[0].hasLogged("another process has taken over"))
+      #expect(ferries[0].hasLogged("another service has taken over"))
     }
     #expect(ferries[1].terminate() == 0)
   }

@@ -4,7 +4,7 @@ import Processes
 import TestSupport
 import Testing
 
-/// A newer service begins on the directory of one that still serves.
+/// A newer service starts on the data directory of a running one.
 @Suite(.serialized, .blocking, .endsInTime) struct UpgradeTests {
   private let directory = TemporaryDirectory.make("ferry-upgrade")
   private let origin = TestOrigin { request, socket in
@@ -22,7 +22,7 @@ import Testing
     return true
   }
 
-  /// The same program as another file: what it says of itself is another version's.
+  /// Returns a wrapper that runs a copy of the program with other bytes, which therefore counts as another version.
   private func anotherBuild() throws -> [String] {
     let copy = TemporaryDirectory.make("ferry-build") + "/ferry"
     try FileManager.default.copyItem(atPath: FerryProcess.binary, toPath: copy)
@@ -33,7 +33,7 @@ import Testing
     return ["/bin/sh", "-c", #"shift; exec "\#(copy)" "$@""#, "sh"]
   }
 
-  @Test func allGoesOnAndTheWorkerIsReplaced() throws {
+  @Test func `upgrade keeps tasks running and replaces the worker`() throws {
     let old = try FerryProcess(directory: directory)
     let plain = try (0..<4).map { _ in try old.call("POST", "/v1/sessions", "{}").json.id }
     let session = try old.call(
@@ -52,18 +52,18 @@ import Testing
     #expect(new.terminate() == 0)
   }
 
-  /// One that cannot go on beside it keeps it waiting. It is this test that is the older one.
-  @Test func whoCannotGoOnBesideItIsWaitedFor() throws {
+  /// The new service waits until an incompatible older one has ended. This test plays the older one.
+  @Test func `new service waits for an incompatible older one`() throws {
     let first = try FerryProcess(directory: directory)
     let session = try first.call("POST", "/v1/sessions", "{}").json.id
     #expect(first.terminate() == 0)
-    let older = try #require(Presence(path: directory + "/ferry.db-turn", number: 3))
-    older.begin()
+    let older = try #require(VersionLock(path: directory + "/ferry.db-turn", number: 3))
+    older.lock()
     var hasWaited = false
     let new = try FerryProcess(directory: directory) { text in
-      guard !hasWaited, text.contains("waits until services") else { return }
+      guard !hasWaited, text.contains("waiting until the services") else { return }
       hasWaited = true
-      older.end()
+      older.unlock()
     }
     #expect(hasWaited)
     #expect(try new.run(origin.url + "/a", session: session)["error"] == .null)

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A session of type `ephemeral` leaves nothing on the disk, whatever it does.
+/// A session of type `ephemeral` writes nothing to the disk, whatever it does.
 @Suite(.serialized, .blocking) final class EphemeralSessionTests {
   private enum Mark: String, CaseIterable {
     case url, query, header, sessionHeader, cookie, jar, password, bearer, body, upload, description
@@ -67,7 +67,7 @@ import Testing
     return session
   }
 
-  /// A task that runs to its end.
+  /// Runs a task to its end.
   private func run(
     _ ferry: FerryProcess, _ kind: String, _ path: String, in session: String, _ rest: String = ""
   ) throws -> JSONValue {
@@ -84,7 +84,7 @@ import Testing
     return task
   }
 
-  /// Everything that a session can do, with more than 100 MiB of bodies.
+  /// Uses all features of a session, with more than 100 MiB of bodies.
   private func work(_ ferry: FerryProcess) throws {
     let session = try session(ferry)
     _ = try run(ferry, "data", "/login", in: session)
@@ -114,7 +114,7 @@ import Testing
     #expect(try ferry.task(waiting)["description"]?.string == Mark.patched.text)
   }
 
-  /// Suspended and resumed; cancelled, and continued; left in the middle.
+  /// Suspends and resumes two downloads, continues one from its resume data, and leaves the other unfinished.
   private func stopAndGoOn(_ ferry: FerryProcess, _ session: String) throws {
     resumable.change {
       $0.body = Array(Self.contents.prefix(5_000_000)); $0.stop = 3_000_000
@@ -139,7 +139,7 @@ import Testing
     #expect(try ferry.body(of: rest.id) == Array(Self.contents.prefix(5_000_000)))
   }
 
-  /// What a delegate answers is kept nowhere, either.
+  /// Answers decisions, whose answers must not be stored either.
   private func decide(_ ferry: FerryProcess) throws {
     let asking = #"{"taskChallenges":"ask","redirects":"ask","responses":"ask"}"#
     let session = try ferry.call("POST", "/v1/sessions", #"{"type":"ephemeral","delegate":\#(asking)}"#).json
@@ -147,7 +147,7 @@ import Testing
     let task = try ferry.create(
       origin.url + "/moved", session: session, request: #","headers":{"X-To":"/login/\#(Mark.moved.text)"}"#)
     func answer(_ type: String, _ body: String) throws {
-      let question = try ferry.question(of: task, type)
+      let question = try ferry.decisionEvent(of: task, type)
       #expect(try ferry.answer(question.decision, body).status == 200)
     }
     let headers = #""headers":{"Authorization":"Bearer \#(Mark.bearer.text)"}"#
@@ -174,13 +174,13 @@ import Testing
   }
 
   private func expectNothing(_ when: String) {
-    let planted = Mark.allCases.map { Planted(text: $0.text) }
-    #expect(Planted.found(planted, under: directory) == [], "\(when)")
+    let planted = Mark.allCases.map { PlantedText(text: $0.text) }
+    #expect(PlantedText.found(planted, under: directory) == [], "\(when)")
     #expect(FileManager.default.enumerator(atPath: temporary)?.allObjects.isEmpty == true, "\(when)")
   }
 
-  @Test func nothingReachesTheDisk() throws {
-    // What every start writes is written once.
+  @Test func `ephemeral session writes nothing to the disk`() throws {
+    // A first start writes the files that every start needs.
     try FerryProcess(directory: directory).kill()
     let calls = SystemCalls(file: directory + ".strace")
     defer { try? FileManager.default.removeItem(atPath: calls.file) }
@@ -189,14 +189,14 @@ import Testing
       environment: ["TMPDIR": temporary])
     let (before, started) = (sizes(), calls.all().count)
     try work(ferry)
-    expectNothing("while it runs")
+    expectNothing("while the service runs")
     #expect(sizes() - before < 65_536)
     ferry.kill()
-    expectNothing("after the end")
+    expectNothing("after the service ended")
     for mark in Mark.allCases { #expect(!String(decoding: ferry.log, as: UTF8.self).contains(mark.text)) }
 
     let lines = try calls.lines(after: started)
-    #expect(lines.contains { $0.contains("memfd:ferry-body") }, "the bodies were seen")
+    #expect(lines.contains { $0.contains("memfd:ferry-body") }, "the trace shows the bodies' memory files")
     let written = SystemCalls.written(lines)
     let database = directory.replacing("//", with: "/") + "/ferry.db"
     #expect(written.keys.allSatisfy { $0.hasPrefix(database) }, "\(written)")
@@ -207,14 +207,15 @@ import Testing
     restarted.kill()
   }
 
-  /// The control: the same of a default session is found, so that the search above is one.
-  @Test func aDefaultSessionIsFound() throws {
+  /// The control: the same search finds the data of a default session.
+  @Test func `search finds a default session`() throws {
     let ferry = try FerryProcess(directory: directory)
     let session = try ferry.session()
-    // Documents and small bodies are sealed in the database; large bodies are files as they came.
+    // Documents and small bodies are sealed in the database. Large bodies are plain files.
     for path in ["/big", "/small"] { _ = try run(ferry, "download", path, in: session) }
     ferry.kill()
-    let found = Planted.found([.init(text: Mark.url.text), .init(text: Mark.body.text)], under: directory)
+    let found = PlantedText.found(
+      [.init(text: Mark.url.text), .init(text: Mark.body.text)], under: directory)
     #expect(!found.isEmpty && found.allSatisfy { $0.hasPrefix("bodies/") }, "\(found)")
   }
 }

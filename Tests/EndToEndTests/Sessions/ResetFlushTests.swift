@@ -3,11 +3,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// URLSession.reset() and URLSession.flush().
+/// `URLSession.reset()` and `URLSession.flush()`.
 @Suite(.serialized, .blocking, .sharing) struct ResetFlushTests {
   private let ferry: FerryProcess
   private let origin: TestOrigin
-  /// In front of the origin: it counts connections.
+  /// A relay to the origin that counts connections.
   private let relay: TCPRelay
   private var url: String { "http://127.0.0.1:\(relay.port)" }
 
@@ -41,7 +41,7 @@ import Testing
     try ferry.call("GET", "/v1/sessions/\(session)/credentials").json["items"]?.elements?.count ?? -1
   }
 
-  /// A session with a cookie, a cached response, credentials and a connection.
+  /// Returns a session with a cookie, a cached response, credentials and a connection.
   private func furnish(_ type: String) throws -> String {
     let session = try ferry.call("POST", "/v1/sessions", #"{"type":"\#(type)"}"#).json.id
     for (realm, persistence) in [("r", "forSession"), ("other", "permanent")] {
@@ -60,7 +60,7 @@ import Testing
     return session
   }
 
-  @Test(arguments: ["default", "ephemeral"]) func resetLeavesNothing(_ type: String) throws {
+  @Test(arguments: ["default", "ephemeral"]) func `reset deletes all session data`(_ type: String) throws {
     let session = try furnish(type)
     let reply = try post("reset", session)
     #expect(reply.status == 200 && reply.json.id == session && reply["ETag"] != nil)
@@ -69,16 +69,16 @@ import Testing
     #expect(try cached(in: session) == 0 && credentials(of: session) == 0)
     let before = origin.requests.count
     #expect(try run("/", in: session)["response"]?["fromCache"]?.bool == false)
-    #expect(relay.connections == 2, "a connection of its own")
-    #expect(try run("/login", in: session)["response"]?["status"]?.integer == 401, "who it was is forgotten")
+    #expect(relay.connections == 2, "the session opens a new connection")
+    #expect(try run("/login", in: session)["response"]?["status"]?.integer == 401, "the login was deleted")
     let requests = origin.requests[before...]
     #expect(requests.map(\.path) == ["/", "/login"])
     #expect(requests.first?["Cookie"] == nil && requests.allSatisfy { $0["Authorization"] == nil })
     #expect(relay.connections == 2)
-    #expect(try ferry.cookies(of: session) == ["a=1"], "it goes on from there")
+    #expect(try ferry.cookies(of: session) == ["a=1"], "the session stores new cookies")
   }
 
-  @Test(arguments: ["default", "ephemeral"]) func flushClosesIdleConnectionsAndKeepsTheRest(
+  @Test(arguments: ["default", "ephemeral"]) func `flush closes idle connections only`(
     _ type: String
   ) throws {
     let session = try furnish(type)
@@ -91,10 +91,10 @@ import Testing
     #expect(try run("/login", in: session)["response"]?["status"]?.integer == 200)
     #expect(relay.connections == 2)
     #expect(origin.requests[before...].last?["Cookie"] == "a=1")
-    #expect(origin.requests[before...].map { $0["Authorization"] != nil } == [true], "it is known still")
+    #expect(origin.requests[before...].map { $0["Authorization"] != nil } == [true], "the login is kept")
   }
 
-  @Test func othersAreLeftAlone() throws {
+  @Test func `other sessions are not affected`() throws {
     let (one, other) = (try furnish("default"), try ferry.session())
     #expect(try run("/other", in: other)["error"] == .null)
     #expect(relay.connections == 2)
@@ -103,11 +103,10 @@ import Testing
       #expect(try ferry.cookies(of: one) == ["a=1"])
       #expect(try run("/again", in: one)["error"] == .null)
     }
-    #expect(relay.connections == 2, "its connection is where it was")
+    #expect(relay.connections == 2, "the session keeps its connection")
   }
 
-  /// What is under way ends as it would have.
-  @Test(arguments: ["reset", "flush"]) func aTaskUnderWayGoesOn(_ verb: String) throws {
+  @Test(arguments: ["reset", "flush"]) func `running task is not affected`(_ verb: String) throws {
     let gate = Gate()
     let slow = TestOrigin { request, socket in
       try socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
@@ -125,7 +124,7 @@ import Testing
     #expect(try ferry.call("GET", "/v1/tasks/\(task)/body").text == "abcd")
   }
 
-  @Test(arguments: ["reset", "flush"]) func theSharedAndTheInvalidAndTheUnknown(_ verb: String) throws {
+  @Test(arguments: ["reset", "flush"]) func `only an unknown session is refused`(_ verb: String) throws {
     #expect(try run("/", in: "ses_shared")["error"] == .null)
     #expect(try post(verb, "ses_shared").json.id == "ses_shared")
     #expect(try ferry.cookies(of: "ses_shared") == (verb == "reset" ? [] : ["a=1"]))
@@ -140,7 +139,7 @@ import Testing
     #expect(try ferry.call("GET", "/v1/sessions/\(session)/\(verb)").status == 405)
   }
 
-  @Test func whatWasResetStaysSo() throws {
+  @Test func `reset persists across a restart`() throws {
     let directory = TemporaryDirectory.make("ferry-reset")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let first = try FerryProcess(directory: directory)

@@ -2,11 +2,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// Sessions with many tasks are held and ended at little cost.
+/// Sessions with many tasks need little memory, and end quickly.
 @Suite(.serialized, .blocking) struct SessionTeardownTests {
   private static let count = 12_000
 
-  /// Creates so many tasks, and returns their ids.
+  /// Creates `count` tasks and returns their ids.
   private func fill(
     _ ferry: FerryProcess, _ session: String, _ url: String, count: Int, resume: Bool = false
   ) throws -> [String] {
@@ -24,11 +24,11 @@ import Testing
     return ids
   }
 
-  @Test func aLargeSessionIsHeldAndEndedAtLittleCost() throws {
+  @Test func `large session needs little memory and ends`() throws {
     let ferry = try FerryProcess()
-    let gauge = ProcessGauge(ferry.processIdentifier)
+    let gauge = ProcessUsage(ferry.processIdentifier)
     let session = try ferry.session()
-    try ferry.settle("http://127.0.0.1:9/")
+    try ferry.waitForEarlierCommands("http://127.0.0.1:9/")
     let before = try gauge.residentMemory()
     _ = try fill(ferry, session, "http://127.0.0.1:9/file", count: Self.count)
     let held = try gauge.residentMemory() - before
@@ -48,8 +48,8 @@ import Testing
     #expect(try ferry.task(page["items"]?.elements?.first?.id ?? "")["status"]?.integer == 404)
   }
 
-  /// A task that takes the place of a cancelled one must not get as far as its origin.
-  @Test func noTaskBeginsBecauseAnotherWasCancelled() throws {
+  /// A task that takes the slot of a cancelled one must not reach its origin.
+  @Test func `cancellation starts no waiting task`() throws {
     let (begun, end) = (Gate(), Gate())
     let origin = TestOrigin { _, _ in
       begun.open()

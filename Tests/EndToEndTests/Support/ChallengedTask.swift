@@ -2,20 +2,20 @@ import JSON
 import TestSupport
 import Testing
 
-/// A task that meets challenges: one of the ways in which bytes move, and all that is told of it.
+/// A task that receives challenges, with the events it had so far.
 final class ChallengedTask {
   enum Shape: String, CaseIterable, Sendable {
     case data, download
-    /// An upload from a stored file.
+    /// An upload of a stored file.
     case file
-    /// Uploads that the client sends as often as it is asked to.
+    /// Uploads whose body the client sends at each request for it.
     case stream, chunkedStream
 
     var isUpload: Bool { self != .data && self != .download }
     var isStream: Bool { self == .stream || self == .chunkedStream }
   }
 
-  /// What uploads carry.
+  /// The body of uploads.
   static let upload = Pattern.bytes(300_001)
 
   let id: String
@@ -39,7 +39,7 @@ final class ChallengedTask {
     reader = try ferry.events("/v1/tasks/\(id)/events?after=0&progress=false")
   }
 
-  /// The next challenge; nil where the task ended without one. Sends the body as often as it is asked for.
+  /// Returns the next challenge, or `nil` if the task ended without one. Sends the body at each request for it.
   func challenge() throws -> EventReader.Event? {
     while let event = try reader.next() {
       events.append(event)
@@ -56,29 +56,29 @@ final class ChallengedTask {
   private func send() throws {
     let writer = try BodyWriter(ferry, id, length: shape == .stream ? Self.upload.count : nil)
     try writer.write(Self.upload)
-    // The reply may wait for the answer to a challenge, and is read when the task has ended.
+    // The reply to the `PUT` may wait for the answer to a challenge, so it is read after the task's end.
     if shape == .chunkedStream { try writer.client.socket.write("0\r\n\r\n") }
     writers.append(writer)
   }
 
-  /// The task when it has ended without another challenge.
+  /// Returns the task after its end, and expects no further challenge.
   func end() throws -> JSONValue {
     let more = try challenge()
     #expect(more == nil, "\(more?.json.text ?? "")")
     return try ferry.task(id)
   }
 
-  /// What it brought.
+  /// Returns the task's body.
   func body() throws -> [UInt8] { try ferry.call("GET", "/v1/tasks/\(id)/body").body }
 
   func count(_ type: String) -> Int { events.filter { $0.type == type }.count }
 
-  /// The status of the client's last `PUT` of the body.
+  /// Returns the status of the client's last `PUT` of the body.
   func lastPut() throws -> Int? { try writers.last?.client.readReply().status }
 }
 
-/// What is answered to the challenges of a task, one after the other, and what the task comes to by that.
-struct Play: Sendable, CustomTestStringConvertible {
+/// The answers to a task's challenges, in order, and the outcome they lead to.
+struct AnswerScript: Sendable, CustomTestStringConvertible {
   enum Answer: String, Sendable { case right, wrong, cancel, reject, byDefault, silence }
   enum Outcome: Sendable { case allowed, refused, cancelled }
   let answers: [Answer]
@@ -92,19 +92,21 @@ struct Play: Sendable, CustomTestStringConvertible {
   }
 
   static let all = [
-    Play(.right, to: .allowed), Play(.wrong, .right, to: .allowed), Play(.cancel, to: .cancelled),
-    Play(.wrong, .cancel, to: .cancelled), Play(.reject, to: .refused), Play(.byDefault, to: .refused),
-    Play(.wrong, .byDefault, to: .refused), Play(.silence, to: .refused),
+    AnswerScript(.right, to: .allowed), AnswerScript(.wrong, .right, to: .allowed),
+    AnswerScript(.cancel, to: .cancelled),
+    AnswerScript(.wrong, .cancel, to: .cancelled), AnswerScript(.reject, to: .refused),
+    AnswerScript(.byDefault, to: .refused),
+    AnswerScript(.wrong, .byDefault, to: .refused), AnswerScript(.silence, to: .refused),
   ]
 }
 
-/// A user as tests answer with it.
+/// A user and password for answers to challenges.
 struct Login: Sendable {
   let user: String
   let password: String
   var persistence = "none"
 
-  /// The answer to a decision.
+  /// Returns the answer to a decision.
   func answer(isRight: Bool = true) -> String {
     #"{"disposition":"useCredential","credential":\#(json(isRight: isRight))}"#
   }
@@ -116,8 +118,8 @@ struct Login: Sendable {
   }
 }
 
-/// Who asks, how its challenges look, and what is left where nobody is let in.
-struct Gatekeeper: Sendable {
+/// The expected form of a task's challenges, and of its end if it is refused.
+struct ChallengeExpectation: Sendable {
   var event = "task.didReceiveChallenge"
   var method: String
   var host = "127.0.0.1"
@@ -125,14 +127,14 @@ struct Gatekeeper: Sendable {
   var protocolName = "http"
   var realm: String?
   var isProxy = false
-  /// Of the answer that asks; nil: it asks without HTTP.
+  /// The status of the response that challenges. `nil` if the challenge does not come over HTTP.
   var status: Int64?
-  /// Whether a wrong credential is tried with a request of its own.
+  /// Whether a wrong credential is sent in a request of its own.
   var seesWrongOnes = true
-  /// How a task ends that is not let in; nil: with the answer that asks.
+  /// The error of a refused task. `nil` if it ends with the response that challenged it.
   var error: Int64?
 
-  func check(_ event: EventReader.Event, _ play: Play) {
+  func check(_ event: EventReader.Event, _ play: AnswerScript) {
     let (data, space) = (event.data, event.data["protectionSpace"])
     let at: Comment = "\(play.testDescription): \(event.json.text)"
     #expect(event.type == self.event, at)
@@ -146,8 +148,8 @@ struct Gatekeeper: Sendable {
 }
 
 extension ChallengedTask {
-  /// Answers as the play says; every challenge has to look as the gatekeeper's do, and the end has to be the play's.
-  func perform(_ play: Play, _ login: Login, before gatekeeper: Gatekeeper) throws {
+  /// Answers as `play` says, and checks each challenge and the task's end.
+  func perform(_ play: AnswerScript, _ login: Login, before gatekeeper: ChallengeExpectation) throws {
     var failures: Int64 = 0
     for answer in play.answers {
       let event = try #require(try challenge(), "\(play.testDescription)")
@@ -165,7 +167,7 @@ extension ChallengedTask {
     try check(play, before: gatekeeper)
   }
 
-  private func give(_ answer: Play.Answer, _ login: Login, to event: EventReader.Event) throws {
+  private func give(_ answer: AnswerScript.Answer, _ login: Login, to event: EventReader.Event) throws {
     let body: String
     switch answer {
     case .silence: return
@@ -178,7 +180,7 @@ extension ChallengedTask {
     #expect(try ferry.answer(event.decision, body).status == 200)
   }
 
-  private func check(_ play: Play, before gatekeeper: Gatekeeper) throws {
+  private func check(_ play: AnswerScript, before gatekeeper: ChallengeExpectation) throws {
     let task = try end()
     let at: Comment = "\(play.testDescription): \(task.text)"
     let status = task["response"]?["status"]?.integer
@@ -197,7 +199,7 @@ extension ChallengedTask {
     #expect(try ferry.metrics(of: id)["redirectCount"]?.integer == 0, at)
   }
 
-  /// Nothing of an answer that was asked about is shown, and the rest comes once and in order.
+  /// Expects no event of a response before the last challenge, and each event once and in order afterwards.
   private func checkOrder(showsResponse: Bool, _ at: Comment) {
     let types = events.map(\.type)
     let shown = [
@@ -212,6 +214,6 @@ extension ChallengedTask {
 }
 
 extension JSONValue {
-  /// Apache's receiver creates, others just take.
+  /// Apache answers 201 to uploads, and the others 200.
   fileprivate var uploadStatus: Int64 { self["response"]?["status"]?.integer == 201 ? 201 : 200 }
 }

@@ -28,8 +28,8 @@ struct HandshakeFixture {
   let hasHTTP2: Bool
 
   /// - Parameters:
-  ///   - trustsAuthority: whether the service has its certificate.
-  ///   - isAlone: whether the service is the test's own, and not the suite's.
+  ///   - trustsAuthority: Whether the service trusts the tests' certificate authority.
+  ///   - isAlone: Whether the service belongs to this test alone and is not shared by the suite.
   init(hasHTTP2: Bool = true, trustsAuthority: Bool = true, isAlone: Bool = false) throws {
     self.hasHTTP2 = hasHTTP2
     nginx = try NginxServer(hasHTTP2: hasHTTP2)
@@ -39,24 +39,24 @@ struct HandshakeFixture {
       : try .ofSuite(trustsAuthority: trustsAuthority)
   }
 
-  /// PEM as a member of JSON.
+  /// Returns a PEM text in the escaped form of a JSON string.
   static func escaped(_ pem: String) -> String { pem.replacing("\n", with: #"\n"#) }
 
-  /// A client's certificate as a credential.
+  /// Returns a client's certificate and key as a credential.
   static func identity(_ leaf: CertificateKit.Leaf, persistence: String = "none") throws -> String {
     let kit = try CertificateKit.shared()
     let (certificate, key) = (escaped(kit.leaves[leaf] ?? ""), escaped(kit.key))
     return #"{"clientCertificate":"\#(certificate)","privateKey":"\#(key)","persistence":"\#(persistence)"}"#
   }
 
-  /// It as an answer.
+  /// Returns an answer with `identity(_:persistence:)` as its credential.
   static func certificate(_ leaf: CertificateKit.Leaf, persistence: String = "none") throws -> String {
     #"{"disposition":"useCredential","credential":\#(try identity(leaf, persistence: persistence))}"#
   }
 
   // MARK: Tasks
 
-  func start(_ kind: Kind, _ face: NginxServer.Face, in session: String) throws -> Challenged {
+  func start(_ kind: Kind, _ face: NginxServer.Site, in session: String) throws -> Challenged {
     let name = "\(face)-\(kind)"
     let upload = nginx.url(face, "/put/" + name)
     switch kind {
@@ -76,19 +76,19 @@ struct HandshakeFixture {
     }
   }
 
-  /// The challenge of a task after that event.
+  /// Returns the first challenge of the task after event `sequence`.
   func challenge(_ task: Challenged, after sequence: Int64 = 0) throws -> EventReader.Event {
-    try ferry.question(of: task.id, Self.event, after: sequence)
+    try ferry.decisionEvent(of: task.id, Self.event, after: sequence)
   }
 
-  /// Answers it, and returns the reply's state.
+  /// Answers a challenge and returns the decision's state from the reply.
   @discardableResult func answer(_ challenge: EventReader.Event, _ answer: String) throws -> String? {
     try ferry.answer(challenge.decision, answer).json["state"]?.string
   }
 
   // MARK: Ends
 
-  /// It had its answer, all of it, and after so many challenges.
+  /// Expects that the task received the whole response, after that number of challenges.
   func expectSuccess(_ task: Challenged, challenges: Int = 1) throws {
     if let writer = task.writer { #expect(try writer.finish().status == 204) }
     let types = try ferry.story(of: task.id).map(\.type)
@@ -110,7 +110,7 @@ struct HandshakeFixture {
     }
   }
 
-  /// It ended with that error, and no answer was ever seen.
+  /// Expects that the task failed with `code`, before it sent a body or received a response.
   func expectFailure(_ task: Challenged, _ code: Int64, challenges: Int = 1) throws {
     let types = try ferry.story(of: task.id).map(\.type)
     #expect(types.filter { $0 == Self.event }.count == challenges)
@@ -120,14 +120,14 @@ struct HandshakeFixture {
     #expect(end["progress"]?["countOfBytesSent"]?.integer == 0)
   }
 
-  /// Runs a data task to its end, and returns its body; nil where it was an error.
+  /// Runs a data task and returns its body, or `nil` if the task failed.
   func text(_ url: String, in session: String) throws -> String? {
     let task = try ferry.run(url, kind: "data", session: session)
     guard task["error"] == .null else { return nil }
     return try ferry.call("GET", "/v1/tasks/\(task.id)/body").text
   }
 
-  /// How often a task was challenged.
+  /// Returns the number of challenges that the task received.
   func challenges(of id: String) throws -> Int {
     try ferry.story(of: id).filter { $0.type.hasSuffix("didReceiveChallenge") }.count
   }

@@ -2,20 +2,20 @@ import JSON
 import TestSupport
 import Testing
 
-/// Servers that ask who the client is, in the handshake.
+/// Servers that request a client certificate in the handshake.
 @Suite(.serialized, .blocking, .sharing) struct ClientCertificateTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// nil: nobody answers.
+    /// The client's certificate. If this and `answer` are `nil`, the decision expires.
     let leaf: CertificateKit.Leaf?
     let answer: String?
-    /// Of the server's answer; nil: the task is cancelled.
+    /// The status of the response. `nil` if the task is cancelled.
     let status: Int64?
   }
   private typealias Fixture = HandshakeFixture
 
   private static let cases = [
-    Case(testDescription: "the right one", leaf: .client, answer: nil, status: 200),
+    Case(testDescription: "the expected client certificate", leaf: .client, answer: nil, status: 200),
     Case(testDescription: "a stranger's", leaf: .strangeClient, answer: nil, status: 400),
     Case(testDescription: "none", leaf: nil, answer: Fixture.byDefault, status: 400),
     Case(testDescription: "rejected", leaf: nil, answer: Fixture.reject, status: 400),
@@ -23,7 +23,7 @@ import Testing
     Case(testDescription: "cancelled", leaf: nil, answer: Fixture.cancel, status: nil),
   ]
 
-  /// The session asks about trust first, and then about the certificate.
+  /// Answers the trust challenge and returns the certificate challenge, which follows it.
   private func certificateChallenge(
     _ fixture: HandshakeFixture, _ task: Fixture.Challenged
   ) throws -> EventReader.Event {
@@ -39,7 +39,7 @@ import Testing
     return challenge
   }
 
-  @Test(arguments: cases, [true, false]) func anAnswerDecides(_ example: Case, _ hasHTTP2: Bool) throws {
+  @Test(arguments: cases, [true, false]) func answerDecidesOutcome(_ example: Case, _ hasHTTP2: Bool) throws {
     let fixture = try HandshakeFixture(hasHTTP2: hasHTTP2)
     let isUnanswered = example.leaf == nil && example.answer == nil
     let delegate = isUnanswered ? #"{"sessionChallenges":"ask","decisionTimeout":1}"# : Fixture.asking
@@ -54,7 +54,7 @@ import Testing
       switch example.status {
       case 200: try fixture.expectSuccess(task, challenges: 2)
       case let status?:
-        // Whether the server still wants it or not.
+        // The server may have closed the upload already.
         _ = try? task.writer?.finish()
         let end = try fixture.ferry.end(of: task.id)
         #expect(end["error"] == .null && end["response"]?["status"]?.integer == status)
@@ -64,19 +64,19 @@ import Testing
     }
   }
 
-  /// A certificate belongs to its connection: after a wrong one a new connection has a new chance, and what is let in
-  /// stays so.
-  @Test(arguments: [true, false]) func theRightOneAfterTheWrong(_ hasHTTP2: Bool) throws {
+  /// A certificate belongs to its connection. After a rejected certificate, the next connection asks again. An accepted
+  /// certificate holds for its connection.
+  @Test(arguments: [true, false]) func `new connection allows another certificate`(_ hasHTTP2: Bool) throws {
     let fixture = try HandshakeFixture(hasHTTP2: hasHTTP2)
     let relay = TCPRelay(to: fixture.nginx.port(.asksForCertificate))
     let url = "https://127.0.0.1:\(relay.port)/who"
     let session = try fixture.ferry.session(delegate: Fixture.asking)
     for (leaf, status, trusts) in [(CertificateKit.Leaf.strangeClient, 400, true), (.client, 200, false)] {
       let id = try fixture.ferry.create(url, session: session)
-      var challenge = try fixture.ferry.question(of: id, Fixture.event)
+      var challenge = try fixture.ferry.decisionEvent(of: id, Fixture.event)
       if trusts {
         try fixture.answer(challenge, Fixture.trust)
-        challenge = try fixture.ferry.question(of: id, Fixture.event, after: challenge.id ?? 0)
+        challenge = try fixture.ferry.decisionEvent(of: id, Fixture.event, after: challenge.id ?? 0)
       }
       try fixture.answer(challenge, Fixture.certificate(leaf))
       #expect(try fixture.ferry.end(of: id)["response"]?["status"]?.integer == Int64(status))
@@ -84,13 +84,13 @@ import Testing
       // nginx leaves an HTTP/2 connection open on which it answers 400 to everything.
       if status == 400 { relay.cut() }
     }
-    // The connection is open: it is let in, and nobody is asked.
+    // The open connection is reused, without a challenge.
     let id = try fixture.ferry.run(url, kind: "data", session: session).id
     #expect(try fixture.ferry.call("GET", "/v1/tasks/\(id)/body").text == "SUCCESS CN=client")
     #expect(try fixture.challenges(of: id) == 0 && relay.connections == 2)
   }
 
-  @Test func onlyWhoAsksIsShownOne() throws {
+  @Test func `certificate is shown only to servers that request one`() throws {
     let fixture = try HandshakeFixture()
     let session = try fixture.ferry.session(delegate: Fixture.asking)
     let task = try fixture.start(.data, .good, in: session)
@@ -102,17 +102,17 @@ import Testing
     ] {
       let session = try fixture.ferry.session(delegate: Fixture.asking)
       let id = try fixture.ferry.create(url, session: session)
-      let trust = try fixture.ferry.question(of: id, Fixture.event)
+      let trust = try fixture.ferry.decisionEvent(of: id, Fixture.event)
       try fixture.answer(trust, Fixture.trust)
-      let challenge = try fixture.ferry.question(of: id, Fixture.event, after: trust.id ?? 0)
+      let challenge = try fixture.ferry.decisionEvent(of: id, Fixture.event, after: trust.id ?? 0)
       try fixture.answer(challenge, answer)
       _ = try fixture.ferry.end(of: id)
       #expect(try fixture.ferry.call("GET", "/v1/tasks/\(id)/body").text == text)
     }
   }
 
-  /// A server that refuses in the handshake itself, as RFC 8446 §4.4.2.4 has it, and not with a status.
-  @Test(arguments: ["-tls1_2", "-tls1_3"]) func aRefusalInTheHandshakeIsAnError(_ version: String) throws {
+  /// A server that refuses the client in the handshake itself (RFC 8446 §4.4.2.4) instead of with a status.
+  @Test(arguments: ["-tls1_2", "-tls1_3"]) func `refusal in handshake is an error`(_ version: String) throws {
     let server = try OpenSSLServer(version + " -Verify 1 -verify_return_error -CAfile authority.pem")
     let fixture = try HandshakeFixture()
     let session = try fixture.ferry.session(delegate: Fixture.asking)
@@ -122,10 +122,10 @@ import Testing
       (Fixture.byDefault, -1206), (Fixture.reject, -1206),
     ] as [(String, Int64?)] {
       let id = try fixture.ferry.create(server.url(), session: session)
-      var challenge = try fixture.ferry.question(of: id, Fixture.event)
+      var challenge = try fixture.ferry.decisionEvent(of: id, Fixture.event)
       if !isTrusted {
         try fixture.answer(challenge, Fixture.trust)
-        challenge = try fixture.ferry.question(of: id, Fixture.event, after: challenge.id ?? 0)
+        challenge = try fixture.ferry.decisionEvent(of: id, Fixture.event, after: challenge.id ?? 0)
         isTrusted = true
       }
       try fixture.answer(challenge, answer)
@@ -134,8 +134,9 @@ import Testing
     }
   }
 
-  /// In TLS 1.3 the refusal comes behind the handshake, while the request goes out: who still writes has not read it.
-  @Test(arguments: [10, 1_000_000]) func theRefusalIsReadWhateverIsBeingWritten(_ size: Int) throws {
+  /// In TLS 1.3 the refusal arrives after the handshake, while the request is being sent. Ferry must read it although
+  /// it is still writing.
+  @Test(arguments: [10, 1_000_000]) func `refusal is read while a body is written`(_ size: Int) throws {
     let server = try RefusingTLSOrigin(version: "TLSv1_3")
     let fixture = try HandshakeFixture()
     let file = try fixture.ferry.store(Pattern.bytes(size))
@@ -147,9 +148,11 @@ import Testing
     }
   }
 
-  /// Whatever the server says, or nothing, and whether that is read or not: Ferry knows that it was asked, and what it has shown.
-  @Test(arguments: ["TLSv1_2", "TLSv1_3"], RefusingTLSOrigin.Manner.allCases)
-  func aRefusalIsKnownByTheQuestion(_ version: String, _ manner: RefusingTLSOrigin.Manner) throws {
+  /// A server may refuse with or without an alert, and Ferry may or may not read the alert. The error depends only on
+  /// the certificate request and on the certificate that Ferry sent.
+  @Test(arguments: ["TLSv1_2", "TLSv1_3"], RefusingTLSOrigin.Failure.allCases)
+  func `certificate request decides the error`(_ version: String, _ manner: RefusingTLSOrigin.Failure) throws
+  {
     let server = try RefusingTLSOrigin(version: version, manner)
     let fixture = try HandshakeFixture()
     let place = #""host":"127.0.0.1","port":\#(server.port),"protocol":"https""#
@@ -169,11 +172,12 @@ import Testing
     }
   }
 
-  /// A server that asks and then lets the client in without one is no other server from then on.
-  @Test(arguments: ["TLSv1_2", "TLSv1_3"]) func aClientThatIsLetInLosesItsConnectionLikeAnyOther(
+  /// A server that requested a certificate and then accepted the client without one can lose its connection like any
+  /// other server.
+  @Test(arguments: ["TLSv1_2", "TLSv1_3"]) func `lost connection after accepted handshake is no TLS error`(
     _ version: String
   ) throws {
-    let server = try RefusingTLSOrigin(version: version, .leavesLater)
+    let server = try RefusingTLSOrigin(version: version, .closesAfterRequest)
     let fixture = try HandshakeFixture()
     for _ in 0..<10 {
       let end = try fixture.ferry.run(server.url(), kind: "data", session: fixture.ferry.session())
@@ -181,9 +185,9 @@ import Testing
     }
   }
 
-  // MARK: What is no certificate
+  // MARK: Invalid certificates
 
-  @Test func aCertificateThatCannotBeShownNamesItsField() throws {
+  @Test func `unusable certificate or key is reported by its field`() throws {
     let fixture = try HandshakeFixture()
     let session = try fixture.ferry.session(delegate: Fixture.asking)
     let task = try fixture.start(.data, .asksForCertificate, in: session)

@@ -3,14 +3,14 @@ import JSON
 import TestSupport
 import Testing
 
-/// Many handshakes that are held at once cost next to nothing, and leave nothing behind.
+/// Three hundred paused handshakes use almost no CPU time, and their memory is freed.
 @Suite(.serialized, .blocking) struct ManyHandshakesTests {
   private let fixture: HandshakeFixture
   private var ferry: FerryProcess { fixture.ferry }
 
   init() throws { fixture = try HandshakeFixture(isAlone: true) }
 
-  /// Starts so many tasks in a session, and returns their challenges.
+  /// Starts `count` tasks in a session and returns their challenges.
   private func hold(_ count: Int, in session: String) throws -> [EventReader.Event] {
     let path = "/v1/sessions/\(session)"
     let questions = try ferry.events(path + "/events?types=\(HandshakeFixture.event)")
@@ -28,10 +28,10 @@ import Testing
       delegate: #"{"sessionChallenges":"ask","decisionTimeout":600}"#)
   }
 
-  @Test func theyWaitQuietly() throws {
+  @Test func `paused handshakes use almost no CPU time`() throws {
     let challenges = try hold(300, in: session(connections: 300))
     #expect(Set(challenges.compactMap(\.task)).count == 300)
-    let gauge = ProcessGauge(ferry.processIdentifier)
+    let gauge = ProcessUsage(ferry.processIdentifier)
     var least = Double.infinity
     for _ in 0..<4 where least >= 0.1 {
       let before = try gauge.processorTime()
@@ -52,9 +52,9 @@ import Testing
     #expect(fixture.nginx.log(atLeast: 150).count == 150)
   }
 
-  @Test func whatWasCancelledIsFreed() throws {
+  @Test func `memory of cancelled handshakes is freed`() throws {
     let session = try session(connections: 100)
-    let gauge = ProcessGauge(ferry.processIdentifier)
+    let gauge = ProcessUsage(ferry.processIdentifier)
     func round() throws {
       for challenge in try hold(100, in: session) { _ = try ferry.act("cancel", challenge.task ?? "") }
     }
@@ -63,7 +63,7 @@ import Testing
     for _ in 0..<10 { try round() }
     let growth = try gauge.residentMemory() - before
     #expect(growth < 15 * 1024, "\(growth) KiB")
-    // Their connections are gone as well.
+    // Their connections are closed as well.
     let folder = "/proc/\(ferry.processIdentifier)/fd"
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count < 100)
   }

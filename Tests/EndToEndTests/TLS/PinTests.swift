@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Keys that a session pins to hosts, and authorities that it trusts beside the service's own.
+/// Keys that a session pins to hosts, and certificate authorities that it trusts in addition to the service's own.
 @Suite(.serialized, .blocking, .sharing) struct PinTests {
   private let fixture: HandshakeFixture
   private var ferry: FerryProcess { fixture.ferry }
@@ -14,14 +14,14 @@ import Testing
     #"{"tlsPinnedPublicKeys":{"\#(host)":[\#(pins.map { "\"\($0)\"" }.joined(separator: ","))]}}"#
   }
 
-  private func code(_ configuration: String, _ face: NginxServer.Face, host: String = "127.0.0.1") throws
+  private func code(_ configuration: String, _ face: NginxServer.Site, host: String = "127.0.0.1") throws
     -> Int64?
   {
     let url = fixture.nginx.url(face, "/hello.txt", host: host)
     return try ferry.run(url, session: ferry.session(configuration)).errorCode
   }
 
-  @Test func oneKeyOfTheChainIsEnough() throws {
+  @Test func `one pinned key of the chain is enough`() throws {
     let kit = try CertificateKit.shared()
     let leaf = "sha256/" + (try OpenSSL.keyPin(of: kit.leaves[.good] ?? ""))
     let authority = "sha256/" + (try #require(try kit.authorityKeyPins().first))
@@ -33,15 +33,15 @@ import Testing
     #expect(try code(configuration([authority]), .intermediate) == nil)
     #expect(try code(configuration([middle]), .good) == -1202)
     #expect(try code(configuration([Self.wrong]), .good) == -1202)
-    // A pin does not make up for what else is wrong, and another host's is no concern of this one.
+    // A pin does not excuse another fault, and does not apply to another host.
     #expect(try code(configuration([leaf]), .expired) == -1201)
     #expect(try code(configuration([leaf]), .selfSigned) == -1203)
     #expect(try code(configuration([Self.wrong], host: "localhost"), .good) == nil)
     #expect(try code(configuration([Self.wrong], host: "LOCALHOST"), .good, host: "localhost") == -1202)
   }
 
-  /// A host is pinned however it is spelled, and after a redirect, too.
-  @Test func anotherSpellingIsPinned() throws {
+  /// A pin applies to every spelling of its host, and after a redirect.
+  @Test func `pin applies to every spelling of the host`() throws {
     let kit = try CertificateKit.shared()
     let leaf = "sha256/" + (try OpenSSL.keyPin(of: kit.leaves[.good] ?? ""))
     let hosts = ["localhost", "LocalHost", "ｌｏｃａｌｈｏｓｔ", "loc%61lhost"]
@@ -49,13 +49,13 @@ import Testing
       #expect(try code(configuration([Self.wrong], host: "localhost"), .good, host: host) == -1202, "\(host)")
       #expect(try code(configuration([leaf], host: "localhost"), .good, host: host) == nil, "\(host)")
     }
-    // One session: what the right spelling was refused, another is not let in by a resumed connection.
+    // In one session, no spelling of a refused host may resume a connection.
     let session = try ferry.session(configuration([Self.wrong], host: "localhost"))
     for host in hosts {
       let url = fixture.nginx.url(.good, "/moved", host: host)
       #expect(try ferry.run(url, session: session).errorCode == -1202, "\(host)")
     }
-    // nginx redirects to 127.0.0.1 there.
+    // nginx redirects this path to 127.0.0.1.
     let url = fixture.nginx.url(.plain, "/upgrade", host: "localhost")
     #expect(try ferry.run(url, session: session).errorCode == nil)
     let other = try ferry.session(configuration([Self.wrong]))
@@ -65,8 +65,8 @@ import Testing
         == -1202)
   }
 
-  /// The evaluation says so, and the delegate may still say otherwise.
-  @Test func aWrongPinIsShown() throws {
+  /// The trust evaluation reports the wrong pin. The delegate may still trust the server.
+  @Test func `wrong pin is in the trust evaluation`() throws {
     let session = try ferry.session(configuration([Self.wrong]), delegate: HandshakeFixture.asking)
     for (answer, code) in [(HandshakeFixture.byDefault, -1202), (HandshakeFixture.trust, nil)]
       as [(String, Int64?)]
@@ -87,22 +87,22 @@ import Testing
     (#"{"h":[]}"#, "/h"), (#"{"h":"x"}"#, "/h"), (#"{"h":["x"]}"#, "/h/0"), ("[]", ""),
     (#"{"h":["sha256/AAAA"]}"#, "/h/0"), (#"{"a.b":["sha256/*"]}"#, "/a.b/0"),
     (#"{"a.b.":["\#(wrong)"]}"#, "/a.b."), (#"{"[::1]":["\#(wrong)"]}"#, "/[::1]"),
-  ]) func aMalformedPinNamesItsField(_ pins: String, _ pointer: String) throws {
+  ]) func `malformed pin is reported by its field`(_ pins: String, _ pointer: String) throws {
     let body = #"{"configuration":{"tlsPinnedPublicKeys":\#(pins)}}"#
     let reply = try ferry.call("POST", "/v1/sessions", body)
     let pointers = (reply.json["errors"]?.elements ?? []).compactMap { $0["pointer"]?.string }
     #expect(reply.status == 400 && pointers == ["/configuration/tlsPinnedPublicKeys" + pointer])
   }
 
-  // MARK: Authorities
+  // MARK: Certificate authorities
 
-  @Test func aSessionsAuthoritiesAreItsOwn() throws {
+  @Test func `certificate authorities of a session apply to it alone`() throws {
     let stranger = try FerryProcess()
     let kit = try CertificateKit.shared()
     func roots(_ pem: String) -> String {
       #"{"tlsAdditionalRootCertificates":"\#(HandshakeFixture.escaped(pem))"}"#
     }
-    func code(_ session: String, _ face: NginxServer.Face) throws -> Int64? {
+    func code(_ session: String, _ face: NginxServer.Site) throws -> Int64? {
       try stranger.run(fixture.nginx.url(face, "/hello.txt"), session: session).errorCode
     }
     let (trusting, plain) = (try stranger.session(roots(kit.authority)), try stranger.session())
@@ -118,8 +118,8 @@ import Testing
     #expect(try code("ses_shared", .good) == -1203)
   }
 
-  /// The pool parses a new session's certificates once, for all tasks that wait.
-  @Test func tasksWaitUntilAuthoritiesAreParsed() throws {
+  /// A new session's certificates are parsed once, in the thread pool, for all waiting tasks.
+  @Test func `tasks wait until certificate authorities are parsed`() throws {
     let stranger = try FerryProcess()
     let kit = try CertificateKit.shared()
     let session = try stranger.session(
@@ -132,9 +132,9 @@ import Testing
   @Test(arguments: [
     "", "no certificate", "-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----\\n",
   ])
-  func malformedAuthoritiesAreRefused(_ pem: String) throws { try expectRefusal(pem) }
+  func `malformed certificate authorities are refused`(_ pem: String) throws { try expectRefusal(pem) }
 
-  @Test func authoritiesComeWithoutAKey() throws {
+  @Test func `certificate authorities with a key are refused`() throws {
     let kit = try CertificateKit.shared()
     try expectRefusal(HandshakeFixture.escaped(kit.authority + kit.key))
   }

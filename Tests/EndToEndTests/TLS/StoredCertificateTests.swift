@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Client certificates that a session remembers.
+/// Client certificates that a session stores.
 @Suite(.serialized, .blocking) struct StoredCertificateTests {
   private typealias Fixture = HandshakeFixture
   private let nginx: NginxServer
@@ -34,7 +34,8 @@ import Testing
     #expect(reply.status == 200 && !reply.text.contains("PRIVATE KEY"))
   }
 
-  /// What the server says of who the client is; "400" where it does not like it.
+  /// Returns the server's view of the client certificate, or the status or error code if the server refused the
+  /// request.
   private func who(_ ferry: FerryProcess, _ session: String, _ path: String = "") throws -> String {
     let task = try ferry.run(url + path, kind: "data", session: session)
     guard task["response"]?["status"]?.integer == 200 else {
@@ -43,7 +44,7 @@ import Testing
     return try ferry.call("GET", "/v1/tasks/\(task.id)/body").text
   }
 
-  @Test func itIsShownUnasked() throws {
+  @Test func `stored certificate is shown without a challenge`() throws {
     let ferry = try ferry()
     let (session, other) = (try ferry.session(), try ferry.session())
     try store(.client, in: session, of: ferry)
@@ -55,8 +56,8 @@ import Testing
     #expect(try ferry.call("GET", "/v1/sessions/\(other)/credentials").json["items"]?.elements == [])
   }
 
-  /// Only a permanent one is there after a restart.
-  @Test(arguments: ["permanent", "forSession"]) func itSurvivesARestart(_ persistence: String) throws {
+  /// Only a permanent certificate survives a restart.
+  @Test(arguments: ["permanent", "forSession"]) func permanentSurvivesRestart(_ persistence: String) throws {
     var ferry = try ferry()
     let session = try ferry.session()
     try store(.client, persistence, in: session, of: ferry)
@@ -66,30 +67,30 @@ import Testing
     #expect(try who(ferry, session) == (persistence == "permanent" ? "SUCCESS CN=client" : "NONE "))
   }
 
-  /// Who is asked is proposed it; to go on by default is to use it.
-  @Test(arguments: [Fixture.byDefault, nil]) func itIsProposed(_ answer: String?) throws {
+  /// The challenge proposes the stored certificate, and default handling uses it.
+  @Test(arguments: [Fixture.byDefault, nil]) func `stored certificate is proposed`(_ answer: String?) throws {
     let ferry = try ferry()
     let session = try ferry.session(
       delegate: #"{"sessionChallenges":"ask","decisionTimeout":\#(answer == nil ? 1 : 30)}"#)
     try store(.client, in: session, of: ferry)
     let id = try ferry.create(url, session: session)
-    let trust = try ferry.question(of: id, Fixture.event)
+    let trust = try ferry.decisionEvent(of: id, Fixture.event)
     try ferry.answer(trust.decision, Fixture.byDefault)
-    let challenge = try ferry.question(of: id, Fixture.event, after: trust.id ?? 0)
+    let challenge = try ferry.decisionEvent(of: id, Fixture.event, after: trust.id ?? 0)
     #expect(challenge.data["proposedCredential"] != .null && !challenge.data.text.contains("PRIVATE KEY"))
     if let answer { try ferry.answer(challenge.decision, answer) }
     _ = try ferry.end(of: id)
     #expect(try ferry.call("GET", "/v1/tasks/\(id)/body").text == "SUCCESS CN=client")
   }
 
-  /// What was answered once is kept as long as it says.
-  @Test(arguments: ["none", "forSession", "permanent"]) func anAnswerIsKept(_ persistence: String) throws {
+  /// The certificate of an answer is stored for the time that its persistence says.
+  @Test(arguments: ["none", "forSession", "permanent"]) func answerIsStored(_ persistence: String) throws {
     let ferry = try ferry()
     let session = try ferry.session(delegate: Fixture.asking)
     let id = try ferry.create(url, session: session)
-    let trust = try ferry.question(of: id, Fixture.event)
+    let trust = try ferry.decisionEvent(of: id, Fixture.event)
     try ferry.answer(trust.decision, Fixture.trust)
-    let challenge = try ferry.question(of: id, Fixture.event, after: trust.id ?? 0)
+    let challenge = try ferry.decisionEvent(of: id, Fixture.event, after: trust.id ?? 0)
     try ferry.answer(challenge.decision, Fixture.certificate(.client, persistence: persistence))
     _ = try ferry.end(of: id)
     #expect(try ferry.call("GET", "/v1/tasks/\(id)/body").text == "SUCCESS CN=client")
@@ -100,9 +101,9 @@ import Testing
     }
   }
 
-  /// Another certificate counts from the next connection on: none is let in, or kept out, by what an earlier one was
-  /// resumed from.
-  @Test(arguments: ["TLSv1.2", "TLSv1.3"]) func anotherTakesItsPlace(_ version: String) throws {
+  /// A replaced certificate applies from the next connection on. No connection may resume a TLS session of an earlier
+  /// certificate.
+  @Test(arguments: ["TLSv1.2", "TLSv1.3"]) func `replacement certificate is used`(_ version: String) throws {
     let plain = try NginxServer(hasHTTP2: false)
     relay.redirect(to: plain.port(.optionalCertificate))
     let ferry = try ferry()

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What a certificate can have wrong, told apart as NSURLErrorDomain does. The peer on Linux says -1 to all of it
+/// Certificate faults map to separate codes of `NSURLErrorDomain`. Foundation on Linux reports -1 for all of them
 /// (swift-foundation#1319), and its constants are off by one.
 @Suite(.serialized, .blocking, .sharing) struct TLSErrorTests {
   private let nginx: NginxServer
@@ -14,7 +14,7 @@ import Testing
   }
 
   struct Fault: Sendable, CustomTestStringConvertible {
-    let face: NginxServer.Face
+    let face: NginxServer.Site
     let code: Int64
     let name: String
     var testDescription: String { "\(face)" }
@@ -26,7 +26,7 @@ import Testing
     Fault(face: .wrongHost, code: -1202, name: "serverCertificateUntrusted"),
     Fault(face: .selfSigned, code: -1203, name: "serverCertificateHasUnknownRoot"),
     Fault(face: .unknownRoot, code: -1203, name: "serverCertificateHasUnknownRoot"),
-  ]) func aBadCertificateEndsTheTaskBeforeAnythingIsSent(_ fault: Fault) throws {
+  ]) func `bad certificate ends the task before a request is sent`(_ fault: Fault) throws {
     for kind in ["data", "download"] {
       let url = nginx.url(fault.face, "/hello.txt")
       let id = try ferry.create(url, kind: kind)
@@ -46,13 +46,13 @@ import Testing
     }
   }
 
-  @Test func nameOfTheHostIsCheckedToo() throws {
+  @Test func `host name of the certificate is checked`() throws {
     let good = try ferry.run(nginx.url(.good, "/hello.txt", host: "localhost"))
     #expect(good["error"] == .null && good["response"]?["status"]?.integer == 200)
     #expect(try ferry.run(nginx.url(.wrongHost, "/", host: "localhost")).errorCode == -1202)
   }
 
-  @Test func noVersionInCommonIsAFailedHandshake() throws {
+  @Test func `no common TLS version is a failed handshake`() throws {
     let old = try ferry.session(#"{"tlsMaximumSupportedProtocolVersion":"TLSv1.2"}"#)
     let error = try ferry.run(nginx.url(.onlyTLS13, "/hello.txt"), session: old)["error"]
     #expect(error?["code"]?.integer == -1200 && error?["name"]?.string == "secureConnectionFailed")
@@ -60,22 +60,22 @@ import Testing
     #expect(try ferry.run(nginx.url(.onlyTLS13, "/hello.txt"))["error"] == .null)
   }
 
-  @Test func aPortWithoutTLSIsAFailedHandshake() throws {
+  @Test func `port without TLS is a failed handshake`() throws {
     let url = nginx.url(.plain, "/hello.txt").replacing("http:", with: "https:")
     #expect(try ferry.run(url).errorCode == -1200)
     let garbage = TestOrigin { _, socket in
       try socket.write("HTTP/1.1 400 Bad Request\r\n\r\n")
       return false
     }
-    // It reads a line that never ends: what it is sent is no HTTP either.
+    // The server waits for the end of a line that never ends, because a ClientHello is not HTTP.
     let silent = try ferry.run(
       garbage.url.replacing("http:", with: "https:"), request: #","timeoutInterval":0.5"#)
     #expect(silent.errorCode == -1001)
     withExtendedLifetime(garbage) {}
   }
 
-  /// The connections of a session that was refused are not another's to use.
-  @Test func aRefusalIsRefusedAgain() throws {
+  /// A session does not reuse the connection of a refused handshake.
+  @Test func `refused certificate is refused again`() throws {
     let session = try ferry.session()
     for _ in 0..<3 {
       #expect(try ferry.run(nginx.url(.selfSigned, "/hello.txt"), session: session).errorCode == -1203)
@@ -83,19 +83,18 @@ import Testing
     }
   }
 
-  @Test func withoutTheAuthorityNothingIsTrusted() throws {
+  @Test func `server is not trusted without its certificate authority`() throws {
     let stranger = try FerryProcess()
     #expect(try stranger.run(nginx.url(.good, "/hello.txt")).errorCode == -1203)
   }
 
-  /// Nobody offers a certificate yet: the server's refusal is a status, and so no error.
-  @Test func aServerThatWantsACertificateAnswersWithAStatus() throws {
+  /// The session shows no certificate, so the server refuses with a status, which is no error.
+  @Test func `refusal without a client certificate is a status`() throws {
     let task = try ferry.run(nginx.url(.asksForCertificate, "/hello.txt"))
     #expect(task["error"] == .null && task["response"]?["status"]?.integer == 400)
   }
 
-  /// An https origin does not hand its client over to http.
-  @Test func redirectFromHTTPSToHTTPIsRefused() throws {
+  @Test func `redirect from HTTPS to HTTP is refused`() throws {
     let task = try ferry.run(nginx.url(.good, "/downgrade"))
     #expect(task.errorCode == -1022)
     #expect(task["error"]?["name"]?.string == "appTransportSecurityRequiresSecureConnection")
@@ -107,9 +106,9 @@ import Testing
     #expect(upgraded["response"]?["url"]?.string == nginx.url(.good, "/hello.txt"))
   }
 
-  /// Background sessions, too: nobody asks their delegate.
+  /// The setting applies to background sessions too, which do not ask their delegate.
   @Test(arguments: ["", #""type":"background","identifier":"a","delegate":{},"#])
-  func redirectFromHTTPSToHTTPIsFollowedWhereTheSessionAllowsIt(_ type: String) throws {
+  func `redirect from HTTPS to HTTP is followed if the session allows it`(_ type: String) throws {
     let body = #"{\#(type)"configuration":{"allowsInsecureRedirects":true}}"#
     let session = try ferry.call("POST", "/v1/sessions", body).json.id
     let task = try ferry.end(of: ferry.create(nginx.url(.good, "/downgrade"), session: session))
@@ -117,13 +116,13 @@ import Testing
     #expect(task["response"]?["url"]?.string == nginx.url(.plain, "/hello.txt"))
   }
 
-  /// Who is asked decides; who does not answer gets what the session has.
-  @Test(arguments: [false, true]) func redirectFromHTTPSToHTTPIsAskedAbout(_ answers: Bool) throws {
+  /// The delegate's answer decides. After its timeout, the session's setting applies.
+  @Test(arguments: [false, true]) func `redirect from HTTPS to HTTP asks a delegate`(_ answers: Bool) throws {
     let delegate = #"{"redirects":"ask","decisionTimeout":\#(answers ? 60 : 0.1)}"#
     let session = try ferry.call("POST", "/v1/sessions", #"{"delegate":\#(delegate)}"#).json.id
     let id = try ferry.create(nginx.url(.good, "/downgrade"), session: session)
     if answers {
-      let event = try ferry.question(of: id)
+      let event = try ferry.decisionEvent(of: id)
       let proposed = event.data["request"]?["url"]?.string ?? ""
       #expect(try ferry.answer(event.decision, #"{"request":{"url":"\#(proposed)"}}"#).status == 200)
     }

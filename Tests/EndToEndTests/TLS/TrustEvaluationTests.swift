@@ -3,11 +3,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// What a client is shown of a server before it decides: all that the openssl command line says of it, too.
+/// The trust evaluation and the certificates of a challenge, which must agree with the openssl command line.
 @Suite(.serialized, .blocking, .sharing) struct TrustEvaluationTests {
   struct Finding: Sendable, CustomTestStringConvertible {
-    let face: NginxServer.Face
-    /// nil: it is trusted.
+    let face: NginxServer.Site
+    /// `nil` if the chain is trusted.
     let code: String?
     let message: String
     var testDescription: String { "\(face)" }
@@ -16,7 +16,7 @@ import Testing
 
   init() throws { fixture = try HandshakeFixture() }
 
-  private func challenge(_ face: NginxServer.Face) throws -> (id: String, EventReader.Event) {
+  private func challenge(_ face: NginxServer.Site) throws -> (id: String, EventReader.Event) {
     let session = try fixture.ferry.session(delegate: HandshakeFixture.asking)
     let task = try fixture.start(.data, face, in: session)
     return (task.id, try fixture.challenge(task))
@@ -35,7 +35,7 @@ import Testing
     Finding(
       face: .unknownRoot, code: "serverCertificateHasUnknownRoot",
       message: "unable to get local issuer certificate"),
-  ]) func theEvaluationIsShown(_ finding: Finding) throws {
+  ]) func `challenge contains the trust evaluation`(_ finding: Finding) throws {
     let (id, event) = try challenge(finding.face)
     #expect(event.task == id && event.data["default"]?.string == "performDefaultHandling")
     #expect(event.data["previousFailureCount"]?.integer == 0 && event.data["expiresAt"]?.string != nil)
@@ -53,8 +53,8 @@ import Testing
     #expect(try fixture.ferry.end(of: id)["error"]?["name"]?.string == finding.code)
   }
 
-  @Test(arguments: [NginxServer.Face.good, .expired, .wrongHost, .selfSigned, .unknownRoot, .intermediate])
-  func theChainIsAsTheCommandLineSays(_ face: NginxServer.Face) throws {
+  @Test(arguments: [NginxServer.Site.good, .expired, .wrongHost, .selfSigned, .unknownRoot, .intermediate])
+  func `certificate chain agrees with openssl`(_ face: NginxServer.Site) throws {
     let (id, event) = try challenge(face)
     let shown = event.data["protectionSpace"]?["serverTrust"]?["certificates"]?.elements ?? []
     let kit = try CertificateKit.shared()
@@ -74,7 +74,7 @@ import Testing
     _ = try fixture.ferry.act("cancel", id)
   }
 
-  /// The certificates of a PEM text, as openssl writes them.
+  /// Returns the certificates of a PEM text, in openssl's form.
   private static func certificates(_ text: String) -> [String] {
     let mark = "-----END CERTIFICATE-----\n"
     return text.components(separatedBy: mark).dropLast().map { $0 + mark }
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  /// What the command line says.
+  /// The fields of a certificate as the openssl command line prints them.
   private struct Facts {
     var (subject, issuer, digest, start, end) = ("", "", "", "", "")
 

@@ -2,14 +2,14 @@ import JSON
 import TestSupport
 import Testing
 
-/// Every answer to the question whether a server is trusted, for every kind of task, on HTTP/1.1 and HTTP/2.
+/// Every answer to a server trust challenge, for every kind of task, on HTTP/1.1 and HTTP/2.
 @Suite(.serialized, .blocking, .sharing) struct TrustMatrixTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    let face: NginxServer.Face
-    /// nil: nobody answers.
+    let face: NginxServer.Site
+    /// `nil` if the decision expires.
     let answer: String?
-    /// nil: the task succeeds.
+    /// `nil` if the task succeeds.
     let error: Int64?
   }
   private typealias Fixture = HandshakeFixture
@@ -27,7 +27,7 @@ import Testing
     Case(testDescription: "good, unanswered", face: .good, answer: nil, error: nil),
   ]
 
-  @Test(arguments: cases, [true, false]) func anAnswerDecides(_ example: Case, _ hasHTTP2: Bool) throws {
+  @Test(arguments: cases, [true, false]) func answerDecidesOutcome(_ example: Case, _ hasHTTP2: Bool) throws {
     let fixture = try HandshakeFixture(hasHTTP2: hasHTTP2)
     let delegate = example.answer == nil ? Fixture.impatient : Fixture.asking
     for kind in Fixture.Kind.allCases {
@@ -48,8 +48,8 @@ import Testing
     #expect(fixture.nginx.log(atLeast: answered).count == answered)
   }
 
-  /// What was refused is asked about again: a new task has a new chance.
-  @Test(arguments: Fixture.Kind.allCases) func aRefusalIsNotRemembered(_ kind: HandshakeFixture.Kind) throws {
+  /// The next task asks again about a refused server.
+  @Test(arguments: Fixture.Kind.allCases) func `refusal is not stored`(_ kind: HandshakeFixture.Kind) throws {
     let fixture = try HandshakeFixture()
     let session = try fixture.ferry.session(delegate: Fixture.asking)
     for answer in [Fixture.reject, Fixture.cancel] {
@@ -62,7 +62,7 @@ import Testing
     try fixture.expectSuccess(task)
   }
 
-  @Test func onlyTrueTrusts() throws {
+  @Test func `only the credential trust true is accepted`() throws {
     let fixture = try HandshakeFixture()
     let task = try fixture.start(.data, .selfSigned, in: fixture.ferry.session(delegate: Fixture.asking))
     let challenge = try fixture.challenge(task)
@@ -82,8 +82,8 @@ import Testing
     try fixture.expectSuccess(task)
   }
 
-  /// A real server of another make, over HTTP/2.
-  @Test func apacheIsTrustedToo() throws {
+  /// Apache, over HTTP/2, with an upload.
+  @Test func `server trust decision works with Apache`() throws {
     let apache = try ApacheServer()
     let ferry = try FerryProcess()
     let session = try ferry.session(#"{"httpShouldUsePipelining":true}"#, delegate: Fixture.asking)
@@ -91,7 +91,7 @@ import Testing
     let id = try ferry.create(
       apache.url(.secure, "/open/upload"), kind: "upload", session: session,
       request: #","method":"PUT","body":{"file":"\#(file)"}"#)
-    let challenge = try ferry.question(of: id, Fixture.event)
+    let challenge = try ferry.decisionEvent(of: id, Fixture.event)
     let evaluation = challenge.data["protectionSpace"]?["serverTrust"]?["evaluation"]
     #expect(evaluation?["code"]?.string == "serverCertificateHasUnknownRoot")
     #expect(apache.log().isEmpty)

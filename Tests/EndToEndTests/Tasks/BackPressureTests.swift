@@ -4,9 +4,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// #3204: a reader that does not keep up holds the origin back; the peer gathers the whole body in memory (1.1 GB).
+/// A slow reader of the body slows the origin. In swift-corelibs-foundation (#3204) the whole body collects in memory
+/// (1.1 GB).
 @Suite(.serialized, .blocking, .sharing) struct BackPressureTests {
-  /// Blocks that the origin could hand to its kernel.
+  /// The number of blocks that the origin has passed to its kernel.
   private final class Count: Sendable {
     private let count = Mutex(0)
     var value: Int { count.withLock { $0 } }
@@ -24,7 +25,7 @@ import Testing
   init() throws {
     ferry = try .ofSuite()
     session = try ferry.session()
-    // Made now: the origin must not be slow while a clock runs.
+    // Created in advance, so that the origin is not slow while timeouts run.
     _ = Self.pattern
     let gate = Gate()
     self.gate = gate
@@ -38,7 +39,7 @@ import Testing
         for index in 0..<Self.blocks {
           try socket.write(Self.block(index))
           count.add()
-          // Nobody would be waited for before there is a reader.
+          // Without a reader, Ferry does not slow the origin.
           if index == 0 { gate.wait() }
         }
       default: try socket.write(TestOrigin.reply("200 OK", Array("ok".utf8)))
@@ -47,17 +48,17 @@ import Testing
     }
   }
 
-  /// A megabyte that tells its place.
+  /// A block of 1 MiB whose first byte is its index.
   private static func block(_ index: Int) -> [UInt8] { [UInt8(index)] + pattern.dropFirst() }
 
-  /// A task whose first block is here.
+  /// Creates a task and waits until its first block has arrived.
   private func large(_ request: String = "") throws -> String {
     let id = try ferry.create(origin.url + "/large", kind: "data", session: session, request: request)
     #expect(try ferry.poll("/v1/tasks/\(id)") { $0.received == 1 << 20 }.received == 1 << 20)
     return id
   }
 
-  /// A reader of the body, which has read its head only; the origin goes on then.
+  /// Returns a reader of the body that has read only the response's head. The origin then sends the other blocks.
   private func reader(_ id: String) throws -> HTTPClient {
     let client = try HTTPClient(port: ferry.port)
     try client.socket.write("GET /v1/tasks/\(id)/body HTTP/1.1\r\nHost: 127.0.0.1:\(ferry.port)\r\n\r\n")
@@ -66,12 +67,12 @@ import Testing
     return client
   }
 
-  /// Lets a second pass, by a clock that only the service knows.
+  /// Waits one second by the service's own clock.
   private func passASecond() throws {
     #expect(try ferry.run(origin.url + "/silent", request: #","timeoutInterval":1"#).errorCode == -1001)
   }
 
-  /// Returns when a second brought no more out of the origin. Kernels hold some megabytes on either way.
+  /// Waits until the origin has sent no block for a second. The kernels buffer some megabytes in both directions.
   private func waitUntilHeld() throws {
     var before = -1
     while count.value != before, count.value < Self.blocks {
@@ -89,8 +90,8 @@ import Testing
 
   private static let whole = (0..<blocks).reduce(into: Data(capacity: blocks << 20)) { $0 += block($1) }
 
-  /// And the origin is not what is slow: timeoutInterval does not count.
-  @Test func aReaderThatStopsHoldsTheOrigin() throws {
+  /// The pause does not count for `timeoutInterval`, because the origin is not slow.
+  @Test func `reader that stops also stops the origin`() throws {
     let id = try large(#","timeoutInterval":3"#)
     let client = try reader(id)
     try waitUntilHeld()
@@ -106,7 +107,7 @@ import Testing
     #expect(try ferry.body(of: id).count == Self.blocks << 20)
   }
 
-  @Test func aReaderThatLeavesFreesTheTransfer() throws {
+  @Test func `reader that disconnects releases the transfer`() throws {
     let id = try large()
     do {
       let client = try reader(id)
@@ -117,21 +118,21 @@ import Testing
     #expect(task["error"] == .null && task["body"]?["size"]?.integer == Int64(Self.blocks << 20))
   }
 
-  /// Nobody reads, so nobody is waited for: the body goes to the disk.
-  @Test func aBodyThatNobodyReadsIsNotHeld() throws {
+  /// Without a reader, the body goes to the disk at full speed.
+  @Test func `unread body is not slowed`() throws {
     let id = try large()
     gate.open()
     #expect(try ferry.end(of: id)["error"] == .null)
     #expect(try Data(ferry.body(of: id)) == Self.whole)
   }
 
-  @Test func aHeldTaskCanBeCancelled() throws {
+  @Test func `task with a stopped reader can be cancelled`() throws {
     let id = try large()
     let client = try reader(id)
     try waitUntilHeld()
     #expect(try ferry.act("cancel", id) == "canceling")
     #expect(try ferry.end(of: id).errorCode == -999)
-    // What the reader gets ends early, and tells so.
+    // The reader's body ends early, with an error.
     #expect(throws: (any Error).self) { try read(client) }
   }
 }

@@ -3,21 +3,21 @@ import JSON
 import TestSupport
 import Testing
 
-/// A body that is much larger when it is decoded.
+/// A body that is much larger after decoding.
 @Suite(.serialized, .blocking, .sharing) struct ExpandingBodyTests {
   private let ferry: FerryProcess
 
   init() throws { ferry = try .ofSuite() }
 
-  /// 256 MiB of zeros in 256 KiB: they pass, in little memory, and within the largest body that is allowed.
-  @Test func whatExpandsFarIsTakenAsTheDiskTakesIt() throws {
+  /// 256 MiB of zeros, compressed to 256 KiB. Decoding needs little memory and obeys the maximum body size.
+  @Test func `expanding body needs little memory`() throws {
     let bytes = try Pattern.gzippedZeros(mebibytes: 256)
     let origin = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("200 OK", bytes, [("Content-Encoding", "gzip")]))
       return true
     }
     _ = try ferry.run(origin.url + "/warm", kind: "download")
-    let gauge = ProcessGauge(ferry.processIdentifier)
+    let gauge = ProcessUsage(ferry.processIdentifier)
     let before = try gauge.residentMemory()
     let task = try ferry.run(origin.url, kind: "download")
     #expect(task["error"] == .null && task["body"]?["size"]?.integer == 256 << 20)

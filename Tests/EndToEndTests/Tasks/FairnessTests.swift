@@ -4,9 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// priority (§1c: a no-op in the peer) and httpMaximumConnectionsPerHost.
+/// Task priorities, which swift-corelibs-foundation ignores, and `httpMaximumConnectionsPerHost`.
 @Suite(.serialized, .blocking, .sharing) struct FairnessTests {
-  /// Requests and connections of an origin at once.
+  /// Counts the simultaneous requests and the connections of an origin.
   private final class Count: Sendable {
     private struct State {
       var now = 0
@@ -30,9 +30,9 @@ import Testing
   private let ferry: FerryProcess
   private let gate: Gate
   private let count: Count
-  /// Answers `/wait…` when it is let.
+  /// Answers `/wait…` when the gate opens.
   private let origin: TestOrigin
-  /// Leads to it.
+  /// Redirects to `origin`.
   private let redirector: TestOrigin
 
   init() throws {
@@ -48,7 +48,8 @@ import Testing
       }
       count.begin(socket)
       gate.wait()
-      // Before the answer: what follows it on this connection may come before this thread goes on.
+      // Counted before the response, because the next request on this connection may arrive before this thread
+      // continues.
       count.end()
       try socket.write(TestOrigin.reply("200 OK", Array("waited".utf8)))
       return true
@@ -67,7 +68,7 @@ import Testing
     return try ferry.call("POST", "/v1/sessions/\(session)/tasks", body).json.id
   }
 
-  /// A session whose one connection is taken until the gate opens.
+  /// Returns a session whose only connection is occupied until the gate opens.
   private func occupiedSession() throws -> String {
     let session = try ferry.session(#"{"httpMaximumConnectionsPerHost":1}"#)
     let id = try create("/wait", priority: 0.5, session: session)
@@ -81,20 +82,20 @@ import Testing
     #expect(count.most == 1)
   }
 
-  @Test func whatIsMoreImportantGoesFirst() throws {
+  @Test func `higher priority goes first`() throws {
     let session = try occupiedSession()
     let priorities = [0, 0.25, 1, 0.5, 0.75, 0.5]
     let ids = try priorities.enumerated().map {
       try create("/p\($0.offset)", priority: $0.element, session: session)
     }
     for id in ids { _ = try ferry.poll("/v1/tasks/\(id)") { $0["phase"]?.string == "queued" } }
-    try ferry.settle(origin.url + "/settled")
+    try ferry.waitForEarlierCommands(origin.url + "/settled")
     gate.open()
-    // Among equals, who came first.
+    // Tasks of equal priority run in order of creation.
     try expectOrder(ids, ["/p2", "/p4", "/p3", "/p5", "/p1", "/p0"])
   }
 
-  @Test func aPriorityMayChangeWhileTheTaskWaits() throws {
+  @Test func `priority may change while the task waits`() throws {
     let session = try occupiedSession()
     let ids = try [0.9, 0.5, 0.1].enumerated().map {
       try create("/p\($0.offset)", priority: $0.element, session: session)
@@ -103,13 +104,13 @@ import Testing
       let reply = try ferry.call("PATCH", "/v1/tasks/\(id)", #"{"priority":\#(priority)}"#)
       #expect(reply.status == 200 && reply.json["priority"]?.double == priority)
     }
-    try ferry.settle(origin.url + "/settled")
+    try ferry.waitForEarlierCommands(origin.url + "/settled")
     gate.open()
     try expectOrder(ids, ["/p2", "/p1", "/p0"])
   }
 
   @Test(arguments: [1, 2, 6], [false, true])
-  func aHostHasNoMoreConnectionsThanAllowed(_ limit: Int, _ redirects: Bool) throws {
+  func `connections per host are limited`(_ limit: Int, _ redirects: Bool) throws {
     let session = try ferry.session(#"{"httpMaximumConnectionsPerHost":\#(limit)}"#)
     let base = (redirects ? redirector : origin).url
     let ids = try (0..<limit * 3).map {
@@ -117,19 +118,19 @@ import Testing
     }
     _ = try ferry.poll("/v1/sessions/\(session)") { _ in count.now == limit }
     if redirects {
-      // Those that have been led on wait for their turn, as the rest do.
+      // Redirected tasks wait for a connection like the others.
       _ = try ferry.poll("/v1/sessions/\(session)") { _ in redirector.requests.count == limit * 3 }
       #expect(redirector.requests.count == limit * 3)
     }
-    try ferry.settle(origin.url + "/settled")
+    try ferry.waitForEarlierCommands(origin.url + "/settled")
     #expect(count.now == limit)
     for _ in ids { gate.open() }
     for id in ids { #expect(try ferry.end(of: id)["error"] == .null) }
     #expect(count.most == limit && count.connections <= limit)
   }
 
-  /// The limit is each session's own.
-  @Test func sessionsDoNotWaitForEachOther() throws {
+  /// The limit applies to each session separately.
+  @Test func `sessions do not wait for each other`() throws {
     let busy = try occupiedSession()
     let waiting = try create("/p0", priority: 1, session: busy)
     let other = try ferry.session(#"{"httpMaximumConnectionsPerHost":1}"#)
@@ -139,13 +140,13 @@ import Testing
     try expectOrder([waiting], ["/p0"])
   }
 
-  /// A suspended task gives its place in the queue away, and takes another when it is resumed.
-  @Test func aSuspendedTaskHoldsNobodyBack() throws {
+  /// A suspended task leaves the queue, and enters it again when it is resumed.
+  @Test func `suspended task does not block the queue`() throws {
     let session = try occupiedSession()
     let first = try create("/p0", priority: 1, session: session)
     let second = try create("/p1", priority: 0, session: session)
     #expect(try ferry.act("suspend", first) == "suspended")
-    try ferry.settle(origin.url + "/settled")
+    try ferry.waitForEarlierCommands(origin.url + "/settled")
     gate.open()
     #expect(try ferry.end(of: second)["error"] == .null)
     #expect(try ferry.act("resume", first) == "running")

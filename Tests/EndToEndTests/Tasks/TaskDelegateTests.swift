@@ -2,7 +2,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// URLSessionTask.delegate: a task's own delegate is asked and told in place of its session's, which has the rest.
+/// `URLSessionTask.delegate`: a task's own delegate replaces its session's. Calls that it does not set go to the
+/// session's delegate.
 @Suite(.serialized, .blocking, .sharing) struct TaskDelegateTests {
   private static let redirect = "task.willPerformHTTPRedirection"
   private let ferry: FerryProcess
@@ -17,7 +18,7 @@ import Testing
 
   init() throws { ferry = try .ofSuite() }
 
-  /// A new task, with its own delegate.
+  /// Creates a task with its own delegate.
   private func create(
     _ path: String, _ delegate: String, in session: String, _ members: String = ""
   ) throws -> JSONValue {
@@ -26,9 +27,9 @@ import Testing
     return try ferry.call("POST", "/v1/sessions/\(session)/tasks", body).json
   }
 
-  @Test func itsWebhookHearsInPlaceOfItsSessions() throws {
-    let (mine, sessions) = (MessageReceiver(), MessageReceiver())
-    func webhook(_ hook: MessageReceiver, _ events: String) -> String {
+  @Test func `webhook of a task replaces that of its session`() throws {
+    let (mine, sessions) = (WebhookReceiver(), WebhookReceiver())
+    func webhook(_ hook: WebhookReceiver, _ events: String) -> String {
       #""webhook":{"url":"\#(hook.url)","events":[\#(events)]}"#
     }
     let session = try ferry.session(
@@ -36,10 +37,10 @@ import Testing
     let events = #""task.didCreate","\#(Self.redirect)","task.didComplete""#
     let task = try create("/hop", "{\(webhook(mine, events))}", in: session)
     #expect(mine.wait(for: "task.didComplete").first?.json["data"]?["taskId"]?.string == task.id)
-    // They are posted at once, in no order.
+    // The messages are posted concurrently, in no order.
     for type in ["task.didCreate", Self.redirect] { #expect(mine.wait(for: type).count == 1) }
     #expect(Set(mine.types) == ["task.didCreate", Self.redirect, "task.didComplete"])
-    // The session's hears of those that have none, and of one that says nothing of webhooks.
+    // The session's webhook receives events of tasks without a delegate, and of tasks whose delegate has no webhook.
     let silent = try create("/x", #"{"redirects":"ask"}"#, in: session)
     let plain = try ferry.create(origin.url + "/x", session: session)
     let heard = sessions.wait(for: "task.didComplete", 2).compactMap { $0.json["data"]?["taskId"]?.string }
@@ -47,7 +48,7 @@ import Testing
     #expect(sessions.messages.count == 2 && mine.messages.count == 3)
   }
 
-  @Test func itsWebhookAnswersWhatItIsAsked() throws {
+  @Test func `webhook of a task answers its decisions`() throws {
     let (url, redirect) = (origin.url, Self.redirect)
     let hook = TestOrigin { request, socket in
       let asks = (try? JSONParser.parse(request.body))?["type"]?.string == redirect
@@ -61,8 +62,9 @@ import Testing
     #expect(try ferry.end(of: task.id)["currentRequest"]?["url"]?.string == url + "/other")
   }
 
-  /// It holds for a task that is found after a restart, for the download that a task becomes, and for a begin date.
-  @Test func itStaysWithTheTask() throws {
+  /// The delegate persists across a restart, applies to the download that the task becomes, and is asked about a
+  /// delayed begin.
+  @Test func `delegate stays with the task`() throws {
     let directory = TemporaryDirectory.make("ferry-task-delegate")
     var id = ""
     do {
@@ -79,11 +81,11 @@ import Testing
       try ferry.task(id)["delegate"]?.text
         == #"{"redirects":"ask","responses":"ask","delayedRequests":"ask"}"#)
     #expect(try ferry.act("resume", id) == "running")
-    let delayed = try ferry.question(of: id, "task.willBeginDelayedRequest")
+    let delayed = try ferry.decisionEvent(of: id, "task.willBeginDelayedRequest")
     try ferry.answer(delayed.decision, #"{"disposition":"continueLoading"}"#)
-    let redirect = try ferry.question(of: id, Self.redirect)
+    let redirect = try ferry.decisionEvent(of: id, Self.redirect)
     try ferry.answer(redirect.decision, #"{"request":{"url":"\#(origin.url)/target"}}"#)
-    let response = try ferry.question(of: id, "dataTask.didReceiveResponse")
+    let response = try ferry.decisionEvent(of: id, "dataTask.didReceiveResponse")
     try ferry.answer(response.decision, #"{"disposition":"becomeDownload"}"#)
     _ = try ferry.events("/v1/tasks/\(id)/events?after=0").read(upTo: "dataTask.didBecomeDownloadTask")
     let download = try #require(try ferry.task(id)["downloadTaskId"]?.string)
@@ -91,8 +93,8 @@ import Testing
     #expect(ended["delegate"]?["redirects"]?.string == "ask" && ended["error"] == .null)
   }
 
-  /// A connection that nobody was asked about is not used by a task whose delegate wants to be.
-  @Test func itIsAskedAboutChains() throws {
+  /// A connection that was opened without a trust decision is not reused by a task whose delegate asks for one.
+  @Test func `delegate of a task receives trust challenges`() throws {
     let fixture = try HandshakeFixture()
     let session = try fixture.ferry.session(FerryProcess.uncached)
     let url = "https://127.0.0.1:\(fixture.nginx.port(.good))/"
@@ -103,7 +105,7 @@ import Testing
     let unasked = try run("null")
     #expect(try fixture.ferry.end(of: unasked)["error"] == .null)
     let asking = try run(#"{"sessionChallenges":"ask"}"#)
-    let event = try fixture.ferry.question(of: asking, "session.didReceiveChallenge")
+    let event = try fixture.ferry.decisionEvent(of: asking, "session.didReceiveChallenge")
     #expect(event.data["protectionSpace"]?["serverTrust"] != nil)
     try fixture.ferry.answer(event.decision, #"{"disposition":"cancelAuthenticationChallenge"}"#)
     #expect(try fixture.ferry.end(of: asking).errorCode == -999)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The main job: create, resume, watch, fetch.
+/// The basic life of a task: create, resume, watch, and read its body.
 @Suite(.serialized, .blocking, .sharing) struct TaskTests {
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in

@@ -2,12 +2,12 @@ import JSON
 import TestSupport
 import Testing
 
-/// Bodies that the client sends when the task asks for them: httpBodyStream and needNewBodyStream.
+/// Bodies that the client sends when the task requests them (`httpBodyStream`, `needNewBodyStream`).
 @Suite(.serialized, .blocking, .sharing) struct UploadStreamTests {
   private let ferry: FerryProcess
   private let gate: Gate
   private let origin: TestOrigin
-  /// Far more than all sockets on the way hold.
+  /// More bytes than all sockets between client and origin can buffer.
   private static let size = 64_000_000
 
   init() throws {
@@ -39,27 +39,28 @@ import Testing
       resume: resume)
   }
 
-  /// What the origin saw of the body: its size, and whether every byte was right.
+  /// Returns the origin's report on the body: its size, and whether each byte was correct.
   private func reply(to id: String) throws -> String {
     let task = try ferry.end(of: id)
     #expect(task["error"] == .null)
     return try ferry.call("GET", "/v1/tasks/\(id)/body").text
   }
 
-  /// Until one of the counts of the task's progress is that.
+  /// Waits until the named count of the task's progress has this value.
   private func wait(for count: Int64, in name: String, of id: String) throws {
     let task = try ferry.poll("/v1/tasks/\(id)") { $0["progress"]?[name]?.integer == count }
     #expect(task["progress"]?[name]?.integer == count)
   }
 
-  /// Until the task has asked for its body.
+  /// Waits until the task requests its body.
   private func waitForTheQuestion(_ id: String) throws {
     let types = try ferry.events("/v1/tasks/\(id)/events?after=0").read(upTo: "task.needNewBodyStream")
     #expect(types.last?.type == "task.needNewBodyStream")
   }
 
-  /// simpleUploadWithDelegateProvidingInputStream, dataTaskWithHttpInputStream: needNewBodyStream comes first.
-  @Test func theTaskAsksForItsBodyBeforeAllElse() throws {
+  /// As Foundation's tests `simpleUploadWithDelegateProvidingInputStream` and `dataTaskWithHttpInputStream` demand,
+  /// `needNewBodyStream` comes first.
+  @Test func `task requests its body before it connects`() throws {
     let id = try create()
     let events = try ferry.events("/v1/tasks/\(id)/events?after=0")
     let before = try events.read(upTo: "task.needNewBodyStream")
@@ -87,7 +88,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 65_536, 300_001], [true, false])
-  func streamsArriveExactly(_ size: Int, _ isChunked: Bool) throws {
+  func `streams arrive exactly`(_ size: Int, _ isChunked: Bool) throws {
     let id = try create()
     let put = try ferry.put(Pattern.bytes(size), to: id, isChunked: isChunked)
     #expect(put.status == 204 && put.body.isEmpty)
@@ -104,10 +105,10 @@ import Testing
     #expect(isChunked ? sent > size : sent == size)
   }
 
-  // MARK: A length that the request tells of
+  // MARK: Content-Length of the request
 
   @Test(arguments: [0, 1, 65_536, 300_001], [true, false])
-  func aLengthOfItsOwnTakesTheChunksPlace(_ size: Int, _ isChunked: Bool) throws {
+  func `own Content-Length replaces chunked encoding`(_ size: Int, _ isChunked: Bool) throws {
     let id = try create(headers: #"{"content-length":"\#(size)"}"#)
     #expect(try ferry.task(id)["progress"]?["countOfBytesExpectedToSend"]?.integer == Int64(size))
     #expect(try ferry.put(Pattern.bytes(size), to: id, isChunked: isChunked).status == 204)
@@ -119,9 +120,9 @@ import Testing
     #expect(task["originalRequest"]?["headers"]?["content-length"]?.string == "\(size)")
   }
 
-  /// A body of another length ends the task, and the origin never has a whole request.
+  /// A body of another length ends the task, and the origin never receives a complete request.
   @Test(arguments: [999, 1001, 5000], [true, false])
-  func aBodyOfAnotherLengthIsRefused(_ size: Int, _ isChunked: Bool) throws {
+  func `body of another length is refused`(_ size: Int, _ isChunked: Bool) throws {
     let id = try create(headers: #"{"Content-Length":"1000"}"#)
     try waitForTheQuestion(id)
     let reply = try ferry.put(Pattern.bytes(size), to: id, isChunked: isChunked)
@@ -133,7 +134,7 @@ import Testing
   }
 
   @Test(arguments: ["-1", "+1", "1.0", " 1", "", "x", "1125899906842625", "99999999999999999999"])
-  func aLengthThatIsNoneIsRefused(_ length: String) throws {
+  func `invalid Content-Length is refused`(_ length: String) throws {
     let session = try ferry.session(delegate: "{}")
     for body in [#"{"stream":true}"#, #"{"text":"x"}"#] {
       let headers = #"{"Content-Length":"\#(body.contains("text") ? "1" : length)"}"#
@@ -146,10 +147,10 @@ import Testing
     }
   }
 
-  // MARK: Who is asked
+  // MARK: Delegate and back-pressure
 
-  /// URLSession asks its delegate for the stream: without one there is nobody to ask.
-  @Test func aSessionWithoutADelegateTakesNoStream() throws {
+  /// URLSession asks its delegate for the stream, so a stream needs a delegate.
+  @Test func `session without a delegate refuses a stream`() throws {
     let task = #"{"kind":"upload","request":{"url":"http://127.0.0.1/","body":{"stream":true}}}"#
     for path in ["/v1/tasks", "/v1/sessions/\(try ferry.session())/tasks"] {
       let reply = try ferry.call("POST", path, task)
@@ -162,8 +163,8 @@ import Testing
     #expect(try ferry.call("POST", "/v1/tasks", asked).status == 201)
   }
 
-  /// Back-pressure: issue 3204's other direction.
-  @Test(arguments: [true, false]) func aSlowOriginHoldsTheClientBack(_ isChunked: Bool) throws {
+  /// Back-pressure in the upload direction, as in issue #3204 of swift-corelibs-foundation.
+  @Test(arguments: [true, false]) func `slow origin slows the client`(_ isChunked: Bool) throws {
     let id = try create("/gated")
     let writer = try BodyWriter(ferry, id, length: isChunked ? nil : Self.size)
     let bytes = Pattern.bytes(Self.size)
@@ -179,15 +180,15 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  /// While the task is suspended, too; and nothing is sent twice.
-  @Test func aSuspendedTaskHoldsTheClientBack() throws {
+  /// Suspension slows the client as well, and no byte is sent twice.
+  @Test func `suspended task slows the client`() throws {
     let id = try create()
     let writer = try BodyWriter(ferry, id, length: Self.size)
     let bytes = Pattern.bytes(Self.size)
     try writer.write(Array(bytes[..<100_000]))
     try wait(for: 100_000, in: "countOfBytesSent", of: id)
     #expect(try ferry.act("suspend", id) == "suspended")
-    try ferry.settle(origin.url + "/settled")
+    try ferry.waitForEarlierCommands(origin.url + "/settled")
     let taken = writer.client.socket.offer(Array(bytes[100_000...]), patience: 500) + 100_000
     #expect(taken < Self.size / 2)
     #expect(try ferry.act("resume", id) == "running")
@@ -197,7 +198,7 @@ import Testing
     #expect(origin.requests.filter { $0.path == "/" }.count == 1)
   }
 
-  @Test(arguments: [nil, 1_000_000]) func aClientThatLeavesMidwayFailsTheTask(_ length: Int?) throws {
+  @Test(arguments: [nil, 1_000_000]) func `client that disconnects fails the task`(_ length: Int?) throws {
     let id = try create()
     let writer = try BodyWriter(ferry, id, length: length)
     try writer.write(Pattern.bytes(100_000))
@@ -208,9 +209,9 @@ import Testing
     #expect(task["response"] == .null)
   }
 
-  // MARK: When a PUT is wanted
+  // MARK: Accepted and refused bodies
 
-  @Test func aSecondBodyIsRefused() throws {
+  @Test func `second body is refused`() throws {
     let id = try create()
     let first = try BodyWriter(ferry, id, length: 20)
     try first.write(Pattern.bytes(10))
@@ -223,7 +224,7 @@ import Testing
     #expect(try ferry.put(Pattern.bytes(20), to: id).status == 409)
   }
 
-  @Test func tasksThatTakeNoStreamRefuseIt() throws {
+  @Test func `tasks without a stream refuse a body`() throws {
     let plain = try ferry.create(origin.url + "/", resume: false)
     let text = try ferry.create(
       origin.url + "/", kind: "upload", request: #","body":{"text":"x"}"#, resume: false)
@@ -237,8 +238,8 @@ import Testing
     }
   }
 
-  /// The client may be there first: it waits with its body until the task is resumed.
-  @Test func aBodyBeforeTheStartWaitsForIt() throws {
+  /// The client may send the body before the task is resumed.
+  @Test func `body before the start waits for the resume`() throws {
     let id = try create(resume: false)
     let writer = try BodyWriter(ferry, id, length: 1000)
     try writer.write(Pattern.bytes(1000))
@@ -249,13 +250,13 @@ import Testing
     #expect(try reply(to: id) == "1000 true")
   }
 
-  /// One that left before the start is as if it had never come.
-  @Test func aBodyThatWasTakenBackBeforeTheStartCanBeSentAgain() throws {
+  /// A body whose client disconnects before the start is discarded.
+  @Test func `body withdrawn before the start can be sent again`() throws {
     let id = try create(resume: false)
     let writer = try BodyWriter(ferry, id, length: 1000)
     try writer.write(Pattern.bytes(10))
     try wait(for: 1000, in: "countOfBytesExpectedToSend", of: id)
-    try ferry.settle(origin.url + "/settled")
+    try ferry.waitForEarlierCommands(origin.url + "/settled")
     writer.client.socket.shutdownWrites()
     try wait(for: -1, in: "countOfBytesExpectedToSend", of: id)
     #expect(try ferry.act("resume", id) == "running")
@@ -263,7 +264,7 @@ import Testing
     #expect(try reply(to: id) == "2000 true")
   }
 
-  @Test func aBodyThatNobodySendsFailsTheTask() throws {
+  @Test func `missing body fails the task`() throws {
     let session = try ferry.session(delegate: #"{"decisionTimeout":0.3}"#)
     let task = try ferry.end(of: create(session: session))
     #expect(task.errorCode == -1021 && task["error"]?["name"]?.string == "requestBodyStreamExhausted")
@@ -271,7 +272,7 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  @Test func aCancelledTaskWantsNoBody() throws {
+  @Test func `cancelled task refuses its body`() throws {
     let waiting = try create()
     try waitForTheQuestion(waiting)
     #expect(try ferry.act("cancel", waiting) == "canceling")
@@ -286,8 +287,8 @@ import Testing
     for id in [waiting, halfway] { #expect(try ferry.end(of: id).errorCode == -999) }
   }
 
-  /// 307 with a stream: only the client can send it again (needNewBodyStream, step 6 of the life cycle).
-  @Test(arguments: [true, false]) func aRedirectThatKeepsTheBodyAsksForItAgain(_ isChunked: Bool) throws {
+  /// After a 307, only the client can send the stream again (`needNewBodyStream`).
+  @Test(arguments: [true, false]) func `redirect with the body requests it again`(_ isChunked: Bool) throws {
     let id = try create("/307")
     let events = try ferry.events("/v1/tasks/\(id)/events?after=0")
     var types: [String] = []
@@ -302,8 +303,8 @@ import Testing
     #expect(origin.requests.map(\.line) == ["PUT /307 HTTP/1.1", "PUT /target HTTP/1.1"])
   }
 
-  /// 303 makes it a GET, which has no body.
-  @Test func aRedirectThatDropsTheBodyAsksOnce() throws {
+  /// A 303 changes the request to a GET without a body.
+  @Test func `redirect without the body requests it once`() throws {
     let id = try create("/303")
     #expect(try ferry.put(Pattern.bytes(3000), to: id).status == 204)
     #expect(try ferry.story(of: id).filter { $0.type == "task.needNewBodyStream" }.count == 1)

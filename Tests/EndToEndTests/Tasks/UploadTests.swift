@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Requests with bodies: what goes over the wire, however the body was handed over.
+/// Requests with bodies: the bytes on the wire for each source of a body.
 @Suite(.serialized, .blocking, .sharing) struct UploadTests {
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in
@@ -18,10 +18,11 @@ import Testing
 
   init() throws { ferry = try .ofSuite() }
 
-  /// How a body is handed over.
+  /// The form in which the client supplies a body.
   enum Source: String, CaseIterable, Sendable { case text, base64, file, stream, streamOfKnownLength }
 
-  /// Runs an upload of text to its end; `members` are further ones of the request, each after a comma.
+  /// Runs an upload of text to its end.
+  /// - Parameter members: further members of the request, each after a comma.
   private func upload(
     _ text: String, from source: Source, to url: String, method: String, kind: String = "upload",
     members: String = ""
@@ -42,9 +43,9 @@ import Testing
     return try ferry.end(of: id)
   }
 
-  /// dataTaskWithHttpInputStream, requestWithNonEmptyBody: five methods with and without a type, but for GET, which
-  /// takes no body.
-  @Test(arguments: Source.allCases) func aBodyArrivesAsItIsAndNothingIsInvented(_ source: Source) throws {
+  /// Modelled on Foundation's tests `dataTaskWithHttpInputStream` and `requestWithNonEmptyBody`: all methods that take a
+  /// body, with and without a content type.
+  @Test(arguments: Source.allCases) func `body and header fields arrive unchanged`(_ source: Source) throws {
     let text = "naïve text, 24 bytes ok"
     let size = text.utf8.count
     for method in ["POST", "PUT", "PATCH", "DELETE"] {
@@ -70,8 +71,8 @@ import Testing
   }
   private static let form = "application/x-www-form-urlencoded"
 
-  /// A stored file's type is its own, where neither the request nor the session has another.
-  @Test func aFileIsSentAsWhatItIs() throws {
+  /// A stored file's type applies if neither the request nor the session sets another.
+  @Test func `stored file is sent with its type`() throws {
     let typed = try ferry.call("POST", "/v1/files", "a,b", [("Content-Type", "text/csv")]).json.id
     let bare = try ferry.client().send("POST", "/v1/files", Array("a,b".utf8), []).json.id
     let session = try ferry.session(#"{"httpAdditionalHeaders":{"content-type":"x/session"}}"#)
@@ -91,9 +92,9 @@ import Testing
     }
   }
 
-  /// requestWithEmptyBody, postWithEmptyBody: what is empty has no type.
+  /// After Foundation's tests `requestWithEmptyBody` and `postWithEmptyBody`: an empty body has no content type.
   @Test(arguments: [Source.text, .base64, .file, .streamOfKnownLength, nil])
-  func anEmptyBodyHasNoType(_ source: Source?) throws {
+  func `empty body has no content type`(_ source: Source?) throws {
     for method in ["POST", "PUT", "PATCH", "DELETE"] {
       if let source {
         let task = try upload("", from: source, to: origin.url + "/", method: method)
@@ -110,9 +111,9 @@ import Testing
     }
   }
 
-  /// dataTaskWithHttpInputStream: a GET with a body fails before anything is sent.
+  /// After Foundation's test `dataTaskWithHttpInputStream`: a GET with a body fails before it is sent.
   @Test(arguments: ["data", "download", "upload"], ["GET", "HEAD"])
-  func aGetOrHeadWithABodyFails(_ kind: String, _ method: String) throws {
+  func `GET or HEAD with a body fails`(_ kind: String, _ method: String) throws {
     let file = try ferry.store([120])
     for body in [#"{"text":"x"}"#, #"{"base64":"eA=="}"#, #"{"file":"\#(file)"}"#, #"{"stream":true}"#] {
       let session = try ferry.session(delegate: "{}")
@@ -124,9 +125,9 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  /// A keep-alive connection stays usable: nothing is expected behind the head of the answer to HEAD.
+  /// The connection stays usable, because the response to HEAD has no body.
   @Test(arguments: ["data", "download", "upload"], ["GET", "HEAD"])
-  func anEmptyBodyOfAGetOrHeadIsNone(_ kind: String, _ method: String) throws {
+  func `GET or HEAD with an empty body has none`(_ kind: String, _ method: String) throws {
     let empty = try ferry.store([])
     let session = try ferry.session(FerryProcess.uncached)
     for body in [#"{"text":""}"#, #"{"base64":""}"#, #"{"file":"\#(empty)"}"#] {
@@ -143,15 +144,15 @@ import Testing
   }
 
   @Test(arguments: ["data", "download"], Source.allCases)
-  func tasksThatAreNoUploadsSendBodiesToo(_ kind: String, _ source: Source) throws {
+  func `data and download tasks send bodies`(_ kind: String, _ source: Source) throws {
     let task = try upload("query", from: source, to: origin.url + "/", method: "POST", kind: kind)
     #expect(task["error"] == .null && task["kind"]?.string == kind)
     #expect(origin.requests.map(\.body) == [Array("query".utf8)])
     #expect(try ferry.call("GET", "/v1/tasks/\(task.id)/body").text == "stored")
   }
 
-  /// A body that is sent again, after a redirect or in another attempt, is counted from its beginning.
-  @Test func aBodyThatIsSentAgainIsCountedAnew() throws {
+  /// A body that is sent again after a redirect or in another attempt is counted from zero.
+  @Test func `body that is sent again is counted from zero`() throws {
     let bytes = Pattern.bytes(2_000_000)
     let body = #","method":"POST","body":{"base64":"\#(Data(bytes).base64EncodedString())"}"#
     let id = try ferry.create(origin.url + "/307", kind: "upload", request: body, resume: false)
@@ -169,9 +170,9 @@ import Testing
     #expect(sent.reduce(0) { $0 + ($1.data["bytesSent"]?.integer ?? 0) } == 4_000_000)
   }
 
-  /// simpleUploadWithDelegate: totalBytesSent; the data event's total is what was sent.
+  /// After Foundation's test `simpleUploadWithDelegate`: the last `totalBytesSent` is the size of the body.
   @Test(arguments: [Source.base64, .file, .stream, .streamOfKnownLength])
-  func largeBodiesArriveExactly(_ source: Source) throws {
+  func `large bodies arrive exactly`(_ source: Source) throws {
     let bytes = Pattern.bytes(5_000_000)
     let body =
       switch source {
@@ -202,9 +203,10 @@ import Testing
 
   // MARK: Redirects
 
-  /// §0.2: 307 and 308 drop the request body in the peer. Rows httpRedirectionWithCode305_308 and dataTaskWithHTTPBodyRedirect.
+  /// Foundation on Linux drops the request body at 307 and 308. See its tests `httpRedirectionWithCode305_308` and
+  /// `dataTaskWithHTTPBodyRedirect`.
   @Test(arguments: [307, 308], [Source.text, .base64, .file])
-  func aRedirectThatKeepsTheMethodSendsTheBodyAgain(_ code: Int, _ source: Source) throws {
+  func `redirect that keeps the method sends the body again`(_ code: Int, _ source: Source) throws {
     for method in ["POST", "PUT", "PATCH", "DELETE"] {
       let task = try upload("again", from: source, to: origin.url + "/\(code)", method: method)
       #expect(task["error"] == .null && task["response"]?["status"]?.integer == 201)
@@ -218,8 +220,8 @@ import Testing
     }
   }
 
-  /// A file of more than one buffer: what was read of it before must not be missing.
-  @Test func aLargeFileIsSentAgainFromItsBeginning() throws {
+  /// The file is larger than one buffer, and no byte that was already read may be missing.
+  @Test func `large file is sent again from its beginning`() throws {
     let bytes = Pattern.bytes(1_500_000)
     let body = #","method":"PUT","body":{"file":"\#(try ferry.store(bytes))"}"#
     let task = try ferry.run(origin.url + "/307", kind: "upload", request: body)
@@ -227,9 +229,9 @@ import Testing
     #expect(origin.requests.map(\.body) == [bytes, bytes])
   }
 
-  /// httpRedirectionWithCode301_302 and 303: a POST becomes a GET.
+  /// After Foundation's tests of 301, 302 and 303: a POST becomes a GET.
   @Test(arguments: [301, 302, 303], Source.allCases)
-  func aRedirectThatMakesItAGetDropsTheBody(_ code: Int, _ source: Source) throws {
+  func `redirect to GET drops the body`(_ code: Int, _ source: Source) throws {
     let task = try upload("once", from: source, to: origin.url + "/\(code)", method: "POST")
     #expect(task["error"] == .null && task["currentRequest"]?["body"] ?? .null == .null)
     #expect(origin.requests.map(\.method) == ["POST", "GET"])

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// A delegate that is an HTTP endpoint: the JSON of its 2xx reply is its answer.
+/// An HTTP endpoint as delegate: the JSON of its 2xx reply is the answer.
 @Suite(.serialized, .blocking, .sharing) struct WebhookAnswerTests {
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in
@@ -19,7 +19,8 @@ import Testing
   private static let redirect = "task.willPerformHTTPRedirection"
   private static let response = "dataTask.didReceiveResponse"
 
-  /// A delegate that replies so to the calls of that type, and 204 to all others; `$url` stands for `url`.
+  /// Returns an endpoint that sends `reply` to calls of that type, and 204 to all others. `$url` in the reply stands
+  /// for `url`.
   private static func delegate(
     _ url: String, _ type: String, _ status: String, _ reply: String
   ) -> TestOrigin {
@@ -38,12 +39,12 @@ import Testing
         + #""webhook":{"url":"\#(hook.url)/d","events":[],"answers":true}}"#)
   }
 
-  /// What the endpoint replies to a call, and what the task comes to.
+  /// The endpoint's reply to a call, and the task's outcome.
   struct Reply: Sendable, CustomTestStringConvertible {
     let type: String
     let reply: String
     let status: Int64?
-    /// nil: the task was cancelled.
+    /// `nil` if the task was cancelled.
     let body: String?
     var testDescription: String { "\(type): \(reply)" }
   }
@@ -56,7 +57,7 @@ import Testing
   ]
 
   @Test(arguments: replies, ["200 OK", "201 Created"])
-  func theReplyOfTheEndpointIsTheAnswer(_ reply: Reply, _ status: String) throws {
+  func `reply of the endpoint is the answer`(_ reply: Reply, _ status: String) throws {
     let hook = Self.delegate(origin.url, reply.type, status, reply.reply)
     let session = try session(hook, asking: [reply.type])
     let id = try ferry.create(origin.url + "/hop", session: session)
@@ -68,7 +69,7 @@ import Testing
     let asked = try #require(story.first { $0.type == reply.type })
     let decision = try ferry.decision(asked.decision)
     #expect(decision["state"]?.string == "answered")
-    // The endpoint was told what the stream tells, once.
+    // The endpoint received the event of the stream once.
     let messages = hook.requests.compactMap { try? JSONParser.parse($0.body) }
     let told = messages.filter { $0["type"]?.string == reply.type }
     #expect(told.count == 1 && told[0]["data"]?["decisionId"]?.string == asked.decision)
@@ -76,7 +77,7 @@ import Testing
     #expect(told[0]["data"]?["response"] == asked.data["response"])
   }
 
-  @Test func aResponseBecomesADownloadAsTheEndpointSays() throws {
+  @Test func `response becomes a download by the answer`() throws {
     let hook = Self.delegate(origin.url, Self.response, "200 OK", #"{"disposition":"becomeDownload"}"#)
     let id = try ferry.create(origin.url + "/file", session: session(hook, asking: [Self.response]))
     let task = try ferry.poll("/v1/tasks/\(id)") { $0["downloadTaskId"]?.string != nil }
@@ -86,43 +87,43 @@ import Testing
     #expect(hook.requests.count == 1)
   }
 
-  /// Replies that answer nothing.
+  /// These replies contain no valid answer.
   @Test(arguments: [
     ("204 No Content", ""), ("200 OK", ""), ("200 OK", "thank you"), ("200 OK", "{}"),
     ("200 OK", #"{"disposition":"allow"}"#), ("200 OK", #"{"request":{"url":"nowhere"}}"#),
     ("500 No", #"{"request":null}"#), ("400 Bad Request", #"{"request":null}"#),
   ])
-  func whatIsNoAnswerLeavesTheQuestionOpenUntilItsTime(_ status: String, _ reply: String) throws {
+  func `reply without answer leaves the decision to its timeout`(_ status: String, _ reply: String) throws {
     let hook = Self.delegate(origin.url, Self.redirect, status, reply)
     let id = try ferry.create(
       origin.url + "/hop", session: session(hook, asking: [Self.redirect], timeout: 0.7))
-    let decision = try ferry.question(of: id).decision
+    let decision = try ferry.decisionEvent(of: id).decision
     let end = try ferry.end(of: id)
     #expect(end["error"] == .null && end["response"]?["status"]?.integer == 200)
     #expect(try ferry.decision(decision)["state"]?.string == "expired" && !hook.requests.isEmpty)
   }
 
-  @Test func anotherClientMayAnswerWhatTheEndpointLeftOpen() throws {
+  @Test func `another client may answer after the endpoint`() throws {
     let hook = Self.delegate(origin.url, Self.redirect, "204 No Content", "")
     let id = try ferry.create(
       origin.url + "/hop", session: session(hook, asking: [Self.redirect, Self.response]))
-    let decision = try ferry.question(of: id).decision
+    let decision = try ferry.decisionEvent(of: id).decision
     #expect(try ferry.answer(decision, #"{"request":null}"#).status == 200)
-    let response = try ferry.question(of: id, Self.response)
+    let response = try ferry.decisionEvent(of: id, Self.response)
     #expect(response.data["response"]?["status"]?.integer == 302)
     #expect(try ferry.answer(response.decision, #"{"disposition":"allow"}"#).status == 200)
     #expect(try ferry.end(of: id)["response"]?["status"]?.integer == 302)
     withExtendedLifetime(hook) {}
   }
 
-  /// Without `answers` the endpoint only hears.
-  @Test func anEndpointThatDoesNotAnswerIsNotListenedTo() throws {
+  /// Without `answers`, the endpoint only receives events.
+  @Test func `endpoint without answers does not decide`() throws {
     let hook = Self.delegate(origin.url, Self.redirect, "200 OK", #"{"request":null}"#)
     let body =
       #"{"redirects":"ask","decisionTimeout":1,"#
       + #""webhook":{"url":"\#(hook.url)/d","events":["task.willPerformHTTPRedirection"]}}"#
     let id = try ferry.create(origin.url + "/hop", session: ferry.session(delegate: body))
-    let decision = try ferry.question(of: id).decision
+    let decision = try ferry.decisionEvent(of: id).decision
     #expect(try ferry.end(of: id)["response"]?["status"]?.integer == 200)
     #expect(try ferry.decision(decision)["state"]?.string == "expired" && !hook.requests.isEmpty)
   }

@@ -3,12 +3,12 @@ import JSON
 import TestSupport
 import Testing
 
-/// Endpoints of webhooks are judged as origins are.
+/// Webhook endpoints are verified like origins.
 @Suite(.serialized, .blocking) struct WebhookTLSTests {
   private let nginx: NginxServer
   init() throws { nginx = try NginxServer() }
 
-  /// Runs a task whose completion goes there.
+  /// Runs a task whose completion message goes to `url`.
   private func complete(_ ferry: FerryProcess, _ url: String) throws {
     let target = nginx.url(.plain, "/hello.txt")
     let body =
@@ -17,8 +17,8 @@ import Testing
     #expect(task["error"] == .null)
   }
 
-  /// Tries an endpoint, and then a good one: what that one gets is all that was sent.
-  private func expectNothing(_ ferry: FerryProcess, _ face: NginxServer.Face, then good: NginxServer.Face)
+  /// Tries the endpoint and then a good one, and expects that only the good one received a message.
+  private func expectNothing(_ ferry: FerryProcess, _ face: NginxServer.Site, then good: NginxServer.Site)
     throws
   {
     let relay = TCPRelay(to: nginx.port(face))
@@ -30,12 +30,12 @@ import Testing
     #expect(Set(posts().map { $0.split(separator: " ")[1] }) == ["/good"])
   }
 
-  @Test(arguments: [NginxServer.Face.expired, .notYetValid, .wrongHost, .selfSigned, .unknownRoot])
-  func aBadCertificateGetsNoMessage(_ face: NginxServer.Face) throws {
+  @Test(arguments: [NginxServer.Site.expired, .notYetValid, .wrongHost, .selfSigned, .unknownRoot])
+  func `endpoint with a bad certificate gets no message`(_ face: NginxServer.Site) throws {
     try expectNothing(FerryProcess(options: ["--ca-file", nginx.authorityFile]), face, then: .good)
   }
 
-  @Test func withoutTheAuthorityNothingIsTrusted() throws {
+  @Test func `endpoint is not trusted without its authority`() throws {
     try expectNothing(FerryProcess(), .good, then: .plain)
   }
 }

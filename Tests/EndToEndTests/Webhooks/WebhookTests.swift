@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Signed messages, at least once.
+/// Messages are signed and delivered at least once.
 @Suite(.serialized, .blocking) struct WebhookTests {
   private static let key = [UInt8](repeating: 7, count: 32)
   private static let secret = "whsec_" + Data(key).base64EncodedString()
@@ -16,7 +16,7 @@ import Testing
     return true
   }
 
-  /// Answers as it is told, then 204.
+  /// A receiver that sends the given answers, and then 204.
   private final class Receiver: Sendable {
     let server: TestOrigin
     init(_ answers: [String] = []) {
@@ -51,7 +51,7 @@ import Testing
     #","completion":{"webhook":{"url":"\#(receiver.server.url)/hook","secret":"\#(Self.secret)"}}"#
   }
 
-  @Test func completionIsSignedAndSecretsStayInside() throws {
+  @Test func `completion message is signed and contains no secret`() throws {
     let ferry = try FerryProcess()
     let receiver = Receiver()
     let body =
@@ -67,7 +67,7 @@ import Testing
     #expect(!String(decoding: message.body, as: UTF8.self).contains(Self.secret))
   }
 
-  @Test func failureIsTriedAgainUnderTheSameIdAndRedirectsAreNotFollowed() throws {
+  @Test func `failed delivery is retried with its id and redirects are not followed`() throws {
     let ferry = try FerryProcess()
     let receiver = Receiver(["302 Found"])
     let body =
@@ -79,7 +79,7 @@ import Testing
     #expect(messages[0].body == messages[1].body)
   }
 
-  @Test func goneEndpointIsLeftAlone() throws {
+  @Test func `gone endpoint gets no further attempt`() throws {
     let ferry = try FerryProcess()
     let receiver = Receiver(["410 Gone"])
     let body =
@@ -88,8 +88,8 @@ import Testing
     #expect(receiver.wait(for: 2, seconds: 7).count == 1)
   }
 
-  /// The completion handler is a webhook, or the reply that a client waits for.
-  @Test(arguments: [false, true]) func delegateHearsWhatItAskedForUnlessACompletionHandlerTakesIt(
+  /// The completion handler is a webhook, or the reply that a waiting client receives.
+  @Test(arguments: [false, true]) func `completion handler replaces the delegate`(
     _ waits: Bool
   ) throws {
     let ferry = try FerryProcess()
@@ -109,11 +109,11 @@ import Testing
       #expect(reply.status == (waits ? 200 : 201))
     }
     if !waits { #expect(handler.wait(for: 2).count == 2) }
-    #expect(delegate.wait(for: 6, seconds: 1).count == 5)  // task.didCreate alone
+    #expect(delegate.wait(for: 6, seconds: 1).count == 5)  // task.didCreate of both tasks
   }
 
-  /// Nothing else happens that would make the dispatcher look.
-  @Test func delegateHearsOfATaskThatIsOnlyCreated() throws {
+  /// No other event wakes the dispatcher.
+  @Test func `creation alone is delivered to the delegate`() throws {
     let ferry = try FerryProcess()
     let receiver = Receiver()
     let session = try ferry.session(
@@ -122,7 +122,7 @@ import Testing
     #expect(receiver.wait(for: 1).count == 1)
   }
 
-  @Test func messageWithoutASecretIsSignedWithTheServices() throws {
+  @Test func `message without a secret is signed by the service`() throws {
     let ferry = try FerryProcess()
     let receiver = Receiver()
     let body =
@@ -134,7 +134,7 @@ import Testing
     #expect(isSigned(message, key: Array(key)))
   }
 
-  @Test func undeliveredMessageSurvivesSIGKILL() throws {
+  @Test func `undelivered message survives SIGKILL`() throws {
     let directory = TemporaryDirectory.make("ferry-outbox")
     var ferry = try FerryProcess(directory: directory)
     let receiver = Receiver(["500 No", "500 No"])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Records
 
-/// One record with a member of each kind.
+/// A record with a member of each kind.
 private struct Sample: Record, Equatable {
   enum Choice: String, RecordValue { case one, two }
   struct Inner: MutableRecord, Equatable {
@@ -52,13 +52,13 @@ private enum Shape: RecordCases, Equatable {
     try Document.read(Sample.self, Array(text.utf8))
   }
 
-  @Test func whatIsAsByDefaultIsNotWritten() throws {
+  @Test func `default values are not written`() throws {
     #expect(text(Sample(name: "a")) == #"{"v":1,"name":"a"}"#)
     #expect(try read(#"{"v":1,"name":"a"}"#) == Sample(name: "a"))
     #expect(try read(#"{"name":"a","v":1,"choice":null,"inner":null}"#) == Sample(name: "a"))
   }
 
-  @Test func eachMemberIsWrittenAndRead() throws {
+  @Test func `each member is written and read`() throws {
     let sample = Sample(
       name: "ä\"", choice: .two, count: .min, ratio: 0.1, bytes: [],
       inner: [.init(flag: false, note: ""), .init()])
@@ -89,7 +89,7 @@ private enum Shape: RecordCases, Equatable {
       (#"{"v":1,"name":"a","inner":[1]}"#, "/inner/0", "must be an object, not a number"),
       (#"{"v":1,"name":"a","new":null}"#, "/new", "is not known"),
     ])
-  func aFaultTellsWhereAndWhy(_ document: String, _ pointer: String, _ reason: String) throws {
+  func `fault names place and reason`(_ document: String, _ pointer: String, _ reason: String) throws {
     let fault = try #require(throws: RecordFault.self) { try read(document) }
     #expect(fault.pointer == pointer)
     #expect(document.isEmpty ? fault.reason.hasPrefix("is not JSON") : fault.reason == reason)
@@ -98,11 +98,11 @@ private enum Shape: RecordCases, Equatable {
   // MARK: Cases
 
   @Test(arguments: [Shape.empty, .one(""), .two(-1, nil), .two(1, "a")])
-  fileprivate func aCaseComesBack(_ shape: Shape) throws {
+  fileprivate func `case is read as it was written`(_ shape: Shape) throws {
     #expect(try Document.read(Shape.self, Document.write(shape)) == shape)
   }
 
-  @Test func aCaseIsAMemberWithItsValues() {
+  @Test func `case is written as a member with its values`() {
     #expect(text(Shape.empty) == #"{"v":1,"empty":[]}"#)
     #expect(text(Shape.two(3, nil)) == #"{"v":1,"two":[3,null]}"#)
   }
@@ -118,16 +118,16 @@ private enum Shape: RecordCases, Equatable {
       (#"{"v":1,"two":[1,2]}"#, "/two/1", "must be a string, not a number"),
       (#"{"v":2,"empty":[]}"#, "/v", "is 2: this program knows version 1"),
     ])
-  func aFaultInACaseTellsWhereAndWhy(_ document: String, _ pointer: String, _ reason: String) throws {
+  func `case fault names place and reason`(_ document: String, _ pointer: String, _ reason: String) throws {
     #expect(throws: RecordFault(pointer: pointer, reason)) {
       try Document.read(Shape.self, Array(document.utf8))
     }
   }
 
-  @Test func theSubjectIsTheFirstValue() {
+  @Test func `subject of a case is its first value`() {
     func subject(_ document: String) -> Int? { Document.subject(of: Array(document.utf8)) { Int($0) } }
     #expect(subject(#"{"v":9,"unheardOf":["1",{"a":1}]}"#) == 1)
-    // A later version may have other members beside the case.
+    // A later version may have other members in addition to the case.
     #expect(subject(#"{"v":9,"tags":["x"],"unheardOf":["1"]}"#) == 1)
     #expect(subject(#"{"v":1,"empty":[]}"#) == nil && subject("{") == nil)
   }

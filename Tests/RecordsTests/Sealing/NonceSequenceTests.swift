@@ -3,7 +3,7 @@ import Testing
 @testable import Records
 
 @Suite struct NonceSequenceTests {
-  @Test func noNonceComesAgain() {
+  @Test func `nonces never repeat`() {
     for first in [0, UInt32.max - 2] {
       let nonces = NonceSequence(from: first)
       let all = (0..<5).map { _ in nonces.next() }

@@ -15,16 +15,16 @@ import Testing
   private let box = SecretBox(secrets: [key(1)])
 
   @Test(arguments: ["", "x.", "pass wörd\n", String(repeating: "a", count: 10_000)])
-  func whatIsSealedComesBack(_ text: String) {
+  func `sealed text opens unchanged`(_ text: String) {
     let sealed = box.seal(text)
     #expect(sealed.hasPrefix("sealed:") && (text.count < 4 || !sealed.contains(text)))
     #expect(box.open(sealed) == text)
-    #expect(box.seal(text) != sealed, "each time with another nonce")
+    #expect(box.seal(text) != sealed, "each seal has a new nonce")
   }
 
-  @Test func whatIsNotSealedIsRefused() { #expect(box.open("plain") == nil) }
+  @Test func `plain text does not open`() { #expect(box.open("plain") == nil) }
 
-  @Test func aChangedByteOpensNothing() {
+  @Test func `changed sealed text does not open`() {
     let sealed = Array(box.seal("secret").utf8)
     for index in sealed.indices.dropFirst(7) {
       var changed = sealed
@@ -34,7 +34,7 @@ import Testing
     for bad in ["sealed:", "sealed:!", "sealed:AAAA", "sealed:AAAAAAAA"] { #expect(box.open(bad) == nil) }
   }
 
-  @Test func anotherKeyOpensNothingAndAnOldOneDoes() {
+  @Test func `sealed text opens with an old key but not with another`() {
     let sealed = box.seal("secret")
     #expect(SecretBox(secrets: [Self.key(2)]).open(sealed) == nil)
     #expect(SecretBox(secrets: [Self.key(2), Self.key(1)]).open(sealed) == "secret")
@@ -45,14 +45,14 @@ import Testing
     return nil
   }
 
-  @Test(arguments: [0, 1, 16, 5000]) func aDocumentIsSealedAsAWhole(_ size: Int) throws {
+  @Test(arguments: [0, 1, 16, 5000]) func `document opens only as its own kind`(_ size: Int) throws {
     let document = [UInt8](repeating: 7, count: size)
     let sealed = box.seal(document, as: Self.outcome)
     let isCompressed = size > 100
     #expect(sealed[0] == (isCompressed ? 2 : 1) && sealed != box.seal(document, as: Self.outcome))
     #expect(isCompressed ? sealed.count < size / 10 : sealed.count == size + 33)
     #expect(try box.open(sealed, as: Self.outcome) == document)
-    // It does not stand for another, and no bit of it can be another.
+    // The document does not open as another kind or after a change.
     #expect(fault(sealed, box, Self.specification) == .changed)
     for index in [5, 20, sealed.count - 1] {
       var changed = sealed
@@ -101,10 +101,10 @@ import Testing
     let (old, both) = (SecretBox(secrets: [Self.key(1)]), SecretBox(secrets: [Self.key(2), Self.key(1)]))
     let new = SecretBox(secrets: [Self.key(2)])
     #expect(both.namingKey == new.namingKey && new.namingKey != old.namingKey)
-    #expect(both.naming(asIn: old.seal("x")).namingKey == old.namingKey)
-    #expect(both.naming(asIn: new.seal("x")).namingKey == new.namingKey)
-    #expect(both.naming(asIn: "garbage").namingKey == new.namingKey)
-    let sealed = both.naming(asIn: old.seal("x")).seal("x")
-    #expect(old.open(sealed) == nil && new.open(sealed) == "x", "the first key seals, as before")
+    #expect(both.withBlindIndexKey(asIn: old.seal("x")).namingKey == old.namingKey)
+    #expect(both.withBlindIndexKey(asIn: new.seal("x")).namingKey == new.namingKey)
+    #expect(both.withBlindIndexKey(asIn: "garbage").namingKey == new.namingKey)
+    let sealed = both.withBlindIndexKey(asIn: old.seal("x")).seal("x")
+    #expect(old.open(sealed) == nil && new.open(sealed) == "x", "the first key still seals")
   }
 }

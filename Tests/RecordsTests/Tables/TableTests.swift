@@ -6,7 +6,7 @@ import TransferModel
 
 @testable import Records
 
-/// Values come back from their documents as they went in, with each of their members.
+/// Writes and reads values of all types, with every member set.
 @Suite struct TableTests {
   private static let time = Timestamp(microseconds: 1_800_000_000_123_457)
   private static let task = TaskID(at: time, random: (3, .max))
@@ -117,7 +117,7 @@ import TransferModel
     try Document.read(Value.self, Document.write(value))
   }
 
-  /// Fails if a member of the sample equals that of `blank`. So a new member of a type must be added to the sample, and to the table.
+  /// Fails if a member of the sample equals that of `blank`. A new member of a type must therefore be added to the sample and the table.
   private func check<Value: Record & Equatable>(_ sample: Value, _ blank: Value) throws {
     #expect(try again(sample) == sample)
     #expect(try again(blank) == blank)
@@ -126,7 +126,7 @@ import TransferModel
     }
   }
 
-  @Test func everyMemberComesBack() throws {
+  @Test func `every member is read as it was written`() throws {
     try check(Self.request, TransferRequest(url: "", method: "GET"))
     try check(
       Self.response,
@@ -152,13 +152,13 @@ import TransferModel
       Credential(user: "", password: "", persistence: .none), credential,
       Credential(.certificate("-----BEGIN", privateKey: "key\nof it"), persistence: .forSession),
     ])
-  func credentialsComeBack(_ credential: Credential) throws {
+  func `credentials are read as they were written`(_ credential: Credential) throws {
     #expect(try again(credential) == credential)
     let stored = StoredCredential(session: .shared, space: Self.space, credential: credential)
     #expect(try again(stored) == stored)
   }
 
-  @Test func nothingOfAnotherSessionIsTaken() throws {
+  @Test func `rows of another session are refused`() throws {
     let other = SessionID(high: 5, low: 7)
     let credential = StoredCredential(session: .shared, space: Self.space, credential: Self.credential)
     let cookie = StoredCookie(session: .shared, cookie: Self.cookie)
@@ -174,7 +174,7 @@ import TransferModel
       .data([]), .data([0, 255, 13, 10]), .file(FileID(high: 1, low: 2), size: 1 << 40), .stream,
       .spooled(SpooledBody(size: 1 << 40, blob: stamp, key: [UInt8](repeating: 3, count: 32))), nil,
     ] as [RequestContent?])
-  func bodiesOfRequestsComeBack(_ body: RequestContent?) throws {
+  func `request bodies are read as they were written`(_ body: RequestContent?) throws {
     var request = Self.request
     request.body = body
     #expect(try again(request) == request)
@@ -191,7 +191,7 @@ import TransferModel
           partial: PartialBody(offset: 1, total: 2, validator: "v", resource: "http://a/"), source: task,
           blob: stamp)),
     ] as [ResumePoint])
-  func resumePointsComeBack(_ point: ResumePoint) throws {
+  func `resume points are read as they were written`(_ point: ResumePoint) throws {
     #expect(try again(point) == point)
     var request = Self.request
     request.body = .file(FileID(high: 1, low: 2), size: 3)
@@ -199,7 +199,7 @@ import TransferModel
     #expect(try again(data) == data)
   }
 
-  @Test func aTasksOwnDelegateKeepsWhatItWasGiven() throws {
+  @Test func `delegate of a task keeps its given members`() throws {
     for member in TaskDelegate.Member.allCases {
       let delegate = TaskDelegate(Self.delegate, given: [member])
       #expect(try again(delegate) == delegate)
@@ -214,7 +214,7 @@ import TransferModel
     (one.priority, one.description) = (0.25, "a \"task\"")
     one.completion = Webhook(url: "http://a.test/done", secret: "whsec_AAAA")
     one.isAwaited = true
-    // Past, and shown as it was sent.
+    // An earliest begin date in the past is returned as it was sent.
     one.earliestBeginDate = Timestamp(seconds: -1)
     one.maximumBytesPerSecond = 1000
     one.preferences.countOfBytesClientExpectsToSend = 1
@@ -233,7 +233,7 @@ import TransferModel
       id: task, sessionID: .shared, taskIdentifier: 1, createdAt: time, specification: specification)
   }
 
-  /// The task as a ledger reads it: from its columns and its documents.
+  /// Returns the task as a ledger reads it, from its columns and documents.
   private func again(_ task: TransferTask) throws -> TransferTask {
     let specification = try TaskSpecification(
       document: task.specificationDocument, kind: task.kind, body: task.originalRequest.body?.ownBytes)
@@ -243,7 +243,7 @@ import TransferModel
     return read
   }
 
-  @Test func whatATaskIsCreatedWithComesBack() throws {
+  @Test func `specification of a task is read as it was written`() throws {
     let blank = TaskSpecification(kind: .data, request: TransferRequest(url: "", method: ""))
     for (one, other) in zip(
       Mirror(reflecting: Self.specification).children, Mirror(reflecting: blank).children)
@@ -264,16 +264,16 @@ import TransferModel
     #expect(!Self.made(Self.specification).isSpecified(like: Self.made(blank)))
   }
 
-  /// Not in the document: the columns, what the specification says, and what only a running service knows.
+  /// The members outside the second document: columns, the specification, and state that only a running service has.
   private static let notInTheOutcome: Set = [
     "id", "sessionID", "taskIdentifier", "kind", "createdAt", "originalRequest", "completion", "resumePoint",
     "ownPreferences", "description", "priority", "earliestBeginDate", "maximumBytesPerSecond", "metrics",
     "hasInvalidResumeData", "isAwaited", "isDiscretionary",
-    // Behind a reference, which prints the same for all.
+    // A reference, which prints the same for all values.
     "currentRequest",
   ]
 
-  @Test func howFarATaskHasComeComesBack() throws {
+  @Test func `state of a task is read as it was written`() throws {
     let blank = Self.made(Self.specification)
     var task = blank
     _ = task.lifecycle.resume()
@@ -289,11 +289,11 @@ import TransferModel
       partial: PartialBody(offset: 4, total: 5, validator: "v"), source: Self.task, blob: Self.stamp)
     task.partialExpiresAt = Self.time
     task.downloadTask = Self.task
-    (task.hasWaitedForConnectivity, task.hasToldOffset) = (true, true)
-    task.place = .idle(goesOn: true)
+    (task.hasWaitedForConnectivity, task.didReportResumeOffset) = (true, true)
+    task.executionState = .idle(goesOn: true)
     task.retryCount = 2
     task.retryWait = RetryWait(lastError: Self.error, nextAttemptAt: Self.time)
-    task.beginning = .started(Self.time)
+    task.firstAttempt = .started(Self.time)
     task.completedAt = Self.time
     for (one, other) in zip(Mirror(reflecting: task).children, Mirror(reflecting: blank).children) {
       let name = (one.label ?? "").drop { $0 == "_" }
@@ -302,7 +302,7 @@ import TransferModel
     }
     #expect(try again(task) == task)
     #expect(try again(blank) == blank)
-    task.beginning = .submitted
+    task.firstAttempt = .submitted
     #expect(try again(task) == task)
   }
 }

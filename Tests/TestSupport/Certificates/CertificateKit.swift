@@ -1,34 +1,34 @@
 import Foundation
 
-/// Certificates with every fault that a client has to tell apart, made with the openssl command line and kept in
-/// memory. All of them share one key.
+/// Certificates with every fault that a client has to distinguish. The openssl command line makes them once; they are
+/// kept in memory and share one key.
 package struct CertificateKit: Sendable {
   package enum Leaf: String, CaseIterable, Sendable {
-    /// Names localhost, 127.0.0.1 and ::1, valid now, signed by the authority.
+    /// For localhost, 127.0.0.1 and ::1, valid now, signed by the authority.
     case good
     case expired, notYetValid
-    /// Names another host.
+    /// For another host.
     case wrongHost
     case selfSigned
-    /// Signed by an authority that nobody was told of.
+    /// Signed by an authority that no client trusts.
     case unknownRoot
-    /// Signed by an authority that `authority` signed, and followed by the certificate of that one.
+    /// Signed by an intermediate authority, whose certificate follows.
     case intermediate
     /// For a client, signed by the authority.
     case client
-    /// For a client, signed by the intermediate authority, and followed by the certificate of that one.
+    /// For a client, signed by the intermediate authority, whose certificate follows.
     case intermediateClient
-    /// For a client, signed by an authority that nobody was told of.
+    /// For a client, signed by an authority that no server trusts.
     case strangeClient
   }
-  /// Of all leaves, the clients' too.
+  /// The private key of all leaves.
   package let key: String
   package let authority: String
-  /// Signed by `authority`.
+  /// The intermediate authority's certificate, signed by `authority`.
   package let intermediateAuthority: String
   package let leaves: [Leaf: String]
 
-  /// Made once for all tests of a run.
+  /// Returns the kit of this test run.
   package static func shared() throws -> CertificateKit { try made.get() }
   private static let made = Result { try CertificateKit() }
 
@@ -132,6 +132,6 @@ package struct CertificateKit: Sendable {
     try ServerFiles.write(authority, to: directory + "/authority.pem")
   }
 
-  /// The pin of the key of the authority that signed what is good: `OpenSSL.keyPin(of:)`.
+  /// Returns the pin of the authority's key (`OpenSSL.keyPin(of:)`).
   package func authorityKeyPins() throws -> [String] { [try OpenSSL.keyPin(of: authority)] }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A client that sends the body of a task's request, `PUT /v1/tasks/{id}/body`, bit by bit.
+/// A client that sends the body of a task's request, `PUT /v1/tasks/{id}/body`, in parts.
 package final class BodyWriter {
   package let client: HTTPClient
   private let isChunked: Bool
 
-  /// - Parameter length: nil for a body of unknown length.
+  /// - Parameter length: The length of the body, or `nil` to send chunks.
   package init(_ ferry: FerryProcess, _ task: String, length: Int?) throws {
     client = try ferry.client()
     isChunked = length == nil
@@ -20,7 +20,7 @@ package final class BodyWriter {
     try client.socket.write(size + bytes + Array("\r\n".utf8))
   }
 
-  /// That was all; returns the reply.
+  /// Ends the body and returns the reply.
   package func finish() throws -> HTTPReply {
     if isChunked { try client.socket.write("0\r\n\r\n") }
     return try client.readReply()
@@ -28,7 +28,7 @@ package final class BodyWriter {
 }
 
 extension FerryProcess {
-  /// Sends all of a request's body and returns the reply.
+  /// Sends the whole body of a request and returns the reply.
   package func put(_ bytes: [UInt8], to task: String, isChunked: Bool = false) throws -> HTTPReply {
     let writer = try BodyWriter(self, task, length: isChunked ? nil : bytes.count)
     try writer.write(bytes)
@@ -42,7 +42,7 @@ extension FerryProcess {
   }
 }
 
-/// Contents for large bodies, in which whatever is lost, doubled or moved shows.
+/// Contents of large bodies that show every lost, repeated or moved byte.
 package enum Pattern {
   private static let period = 65_521  // a prime
   private static let block: [UInt8] = {
@@ -50,7 +50,7 @@ package enum Pattern {
     return (0..<period).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
   }()
 
-  /// The bytes from `offset` on.
+  /// Returns the bytes from `offset`.
   package static func bytes(_ count: Int, from offset: Int = 0) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count)
@@ -61,7 +61,7 @@ package enum Pattern {
     return bytes
   }
 
-  /// So much of nothing, in a thousandth of the bytes.
+  /// Returns zeros, compressed to a thousandth of their size.
   package static func gzippedZeros(mebibytes: Int) throws -> [UInt8] {
     try ChildProcess.run("/bin/sh", ["-c", "head -c \(mebibytes << 20) /dev/zero | gzip -9"]).bytes
   }

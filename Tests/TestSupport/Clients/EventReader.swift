@@ -14,7 +14,7 @@ package final class EventReader {
   private var text: [UInt8] = []
   private var scanned = 0
   package let head: HTTPReply
-  /// The next bytes of the stream, which is waited for; nil at its end.
+  /// Returns the next bytes of the stream, or `nil` at its end. Waits for them.
   private let nextChunk: () throws -> [UInt8]?
 
   package init(head: HTTPReply, nextChunk: @escaping () throws -> [UInt8]?) {
@@ -32,7 +32,7 @@ package final class EventReader {
     self.init(head: try client.readHead()) { try client.readChunk() }
   }
 
-  /// The next event; comments are passed over; nil at the end of the stream.
+  /// Returns the next event, or `nil` at the end of the stream. Skips comments.
   package func next() throws -> Event? {
     while true {
       while let end = endOfBlock() {
@@ -46,7 +46,8 @@ package final class EventReader {
     }
   }
 
-  /// Where the blank line is; what was looked at before is passed over, as events with bytes are long.
+  /// Returns the position of the blank line that ends a block. Bytes are scanned once only, because events with
+  /// inline data are long.
   private func endOfBlock() -> Int? {
     text.withUnsafeBytes { bytes in
       while let base = bytes.baseAddress, let found = memchr(base + scanned, 0x0A, bytes.count - scanned) {
@@ -60,10 +61,10 @@ package final class EventReader {
     }
   }
 
-  /// Waits until the stream has told that its suspended task was created: from here on it hears of progress, which is not replayed.
+  /// Waits for the event of the task's creation. From then on the stream receives progress, which is not replayed.
   package func catchUp() throws { _ = try read(upTo: "task.didCreate") }
 
-  /// Events up to and including the first of that type.
+  /// Returns the events up to and including the first event of this type.
   package func read(upTo type: String) throws -> [Event] {
     var events: [Event] = []
     while let event = try next() {
@@ -90,7 +91,7 @@ package final class EventReader {
 }
 
 extension [EventReader.Event] {
-  /// What `data=inline` brought of a task's body.
+  /// Returns the bytes of a task's body from its inline events.
   package func bytes(of task: String) throws -> [UInt8] {
     var bytes: [UInt8] = []
     for event in self where event.type == "dataTask.didReceiveData" && event.task == task {

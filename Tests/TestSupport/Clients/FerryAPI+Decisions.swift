@@ -1,14 +1,14 @@
 package import JSON
 
-/// What tests do with the calls of a delegate that wait for an answer.
+/// Calls for decisions.
 extension FerryAPI {
-  /// The event of the next such call of the task after that event, which is waited for.
-  package func question(
+  /// Waits for the next decision of this type after an event, and returns the event that asks for it.
+  package func decisionEvent(
     of task: String, _ type: String = "task.willPerformHTTPRedirection", after sequence: Int64 = 0
   ) throws -> EventReader.Event {
     let reader = try events("/v1/tasks/\(task)/events?after=\(sequence)&types=\(type),task.didComplete")
     guard let event = try reader.next(), !event.decision.isEmpty else {
-      throw Socket.Failure(operation: "no decision is asked for", errno: 0)
+      throw Socket.Failure(operation: "no decision became pending", errno: 0)
     }
     return event
   }
@@ -18,24 +18,24 @@ extension FerryAPI {
     try call("POST", "/v1/decisions/\(decision)", body)
   }
 
-  /// The next challenge of the task, which must not end before that.
-  package func login(of task: String, after sequence: Int64 = 0) throws -> EventReader.Event {
-    try question(of: task, "task.didReceiveChallenge", after: sequence)
+  /// Waits for the task's next challenge. The task must not end before.
+  package func challengeEvent(of task: String, after sequence: Int64 = 0) throws -> EventReader.Event {
+    try decisionEvent(of: task, "task.didReceiveChallenge", after: sequence)
   }
 
-  /// The delegate of a session that asks who it is, and trusts servers by itself.
+  /// The delegate of a session that asks for logins and trusts servers by default.
   package static var asksForLogin: String {
     #"{"sessionChallenges":"default","taskChallenges":"ask"}"#
   }
 
-  /// Runs a task whose challenges are answered one after the other, and returns it when it has ended.
+  /// Runs a task and answers its challenges in order. Returns the ended task.
   package func run(_ url: String, in session: String, answers: [String], request: String = "") throws
     -> JSONValue
   {
     let id = try create(url, session: session, request: request)
     var sequence: Int64 = 0
     for text in answers {
-      let event = try login(of: id, after: sequence)
+      let event = try challengeEvent(of: id, after: sequence)
       sequence = event.id ?? 0
       try answer(event.decision, text)
     }
@@ -45,12 +45,12 @@ extension FerryAPI {
   package func decision(_ id: String) throws -> JSONValue { try call("GET", "/v1/decisions/\(id)").json }
 }
 
-/// Answers to challenges, as clients write them.
+/// Answers to challenges, as JSON.
 package enum LoginAnswer {
   package static let cancel = #"{"disposition":"cancelAuthenticationChallenge"}"#
   package static let reject = #"{"disposition":"rejectProtectionSpace"}"#
   package static let byDefault = #"{"disposition":"performDefaultHandling"}"#
-  package static let nobody = #"{"disposition":"useCredential"}"#
+  package static let noAnswer = #"{"disposition":"useCredential"}"#
 
   package static func use(_ user: String, _ password: String, _ persistence: String = "none") -> String {
     #"{"disposition":"useCredential","credential":"#
@@ -59,7 +59,7 @@ package enum LoginAnswer {
 }
 
 extension EventReader.Event {
-  /// The id of the decision that it asks for.
+  /// The id of the decision that the event asks for.
   package var decision: String { data["decisionId"]?.string ?? "" }
 }
 

@@ -1,22 +1,22 @@
 import Foundation
 package import JSON
 
-/// The HTTP API as tests ask it: over a connection to the real binary, or without either.
+/// The HTTP API for tests, either over a connection to the real binary or in this process without a socket.
 package protocol FerryAPI: AnyObject {
-  /// Where its data are.
+  /// The data directory.
   var directory: String { get }
-  /// One request, and what came back.
+  /// Sends a request and returns the reply.
   func send(
     _ method: String, _ target: String, _ body: [UInt8]?, _ fields: [(String, String)]
   ) throws -> HTTPReply
-  /// A stream of events that is read from now on.
+  /// Opens a stream of events.
   func events(_ target: String, _ fields: [(String, String)]) throws -> EventReader
   /// Stores a file and returns its id.
   func store(_ bytes: [UInt8]) throws -> String
 }
 
 extension FerryAPI {
-  /// One request; with a body it is JSON, unless the fields say otherwise.
+  /// Sends a request. A body is JSON unless the fields contain another `Content-Type`.
   package func call(
     _ method: String, _ target: String, _ body: String? = nil, _ fields: [(String, String)] = []
   ) throws -> HTTPReply {
@@ -29,16 +29,16 @@ extension FerryAPI {
 
   package func events(_ target: String) throws -> EventReader { try events(target, []) }
 
-  /// A configuration with which every request goes to its origin.
+  /// The configuration of a session without a cache.
   package static var uncached: String { #"{"urlCache":null}"# }
 
-  /// A new session's id.
+  /// Creates a session and returns its id.
   package func session(_ configuration: String = "{}", delegate: String = "null") throws -> String {
     let body = #"{"configuration":\#(configuration),"delegate":\#(delegate)}"#
     return try call("POST", "/v1/sessions", body).json["id"]?.string ?? ""
   }
 
-  /// The reply to the creation of a background session; `members` follow a comma.
+  /// Creates a background session and returns the reply. `members` is a comma followed by further members.
   package func background(
     _ identifier: String, _ members: String = #","delegate":{}"#, _ fields: [(String, String)] = []
   ) throws -> HTTPReply {
@@ -46,7 +46,7 @@ extension FerryAPI {
       "POST", "/v1/sessions", #"{"type":"background","identifier":"\#(identifier)"\#(members)}"#, fields)
   }
 
-  /// Creates a task, runs it, and returns it when it has ended.
+  /// Runs a task with `Prefer: wait` and returns the ended task.
   package func run(
     _ url: String, kind: String = "download", session: String = "ses_shared", request: String = "",
     query: String = ""
@@ -55,7 +55,7 @@ extension FerryAPI {
     return try call("POST", "/v1/sessions/\(session)/tasks\(query)", body, [("Prefer", "wait=25")]).json
   }
 
-  /// Asks again until `isDone` says so, at most a minute.
+  /// Repeats a GET until `isDone` returns true, for at most a minute.
   package func poll(_ target: String, until isDone: (JSONValue) -> Bool) throws -> JSONValue {
     let end = Date().addingTimeInterval(60)
     while true {
@@ -65,7 +65,7 @@ extension FerryAPI {
     }
   }
 
-  /// What the session's jar has: `name=value`, the oldest first.
+  /// Returns the cookies of the session's jar as `name=value`, the oldest first.
   package func cookies(of session: String, _ query: String = "") throws -> [String] {
     let items = try call("GET", "/v1/sessions/\(session)/cookies\(query)").json["items"]?.elements ?? []
     return items.map { "\($0["name"]?.string ?? "?")=\($0["value"]?.string ?? "?")" }
@@ -73,7 +73,7 @@ extension FerryAPI {
 }
 
 extension HTTPReply {
-  /// Where the wrong members are, by their JSON pointers.
+  /// The JSON pointers of the wrong members.
   package var pointers: [String] {
     (json["errors"]?.elements ?? []).compactMap { $0["pointer"]?.string }
   }

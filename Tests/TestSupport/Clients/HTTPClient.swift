@@ -1,7 +1,7 @@
 import Glibc
 package import JSON
 
-/// A reply as the tests look at it.
+/// A reply of Ferry.
 package struct HTTPReply: Sendable {
   package var status: Int
   package var fields: [(name: String, value: String)]
@@ -24,12 +24,12 @@ package struct HTTPReply: Sendable {
   }
 }
 
-/// An HTTP/1.1 client that sends just what it is told: one connection, one request after the other.
+/// An HTTP/1.1 client with a single connection, which adds only `Host` and `Content-Length` to a request.
 package final class HTTPClient {
   package let socket: Socket
   private let port: Int
 
-  /// To a UNIX socket.
+  /// Connects to a UNIX socket.
   package init(path: String) throws {
     port = 80
     socket = try Socket(connectingTo: path)
@@ -51,7 +51,7 @@ package final class HTTPClient {
     return try readReply(toHead: method == "HEAD")
   }
 
-  /// Reads a reply; one to HEAD has no body.
+  /// Reads a reply. A reply to HEAD has no body.
   package func readReply(toHead: Bool = false) throws -> HTTPReply {
     var reply = try readHead()
     while reply.status == 100 { reply = try readHead() }
@@ -75,6 +75,6 @@ package final class HTTPClient {
     return reply
   }
 
-  /// The next chunk of a chunked body; nil at its end.
+  /// Returns the next chunk of a chunked body, or `nil` at its end.
   package func readChunk() throws -> [UInt8]? { try socket.readChunk() }
 }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// The files in which a service keeps bodies, by the names that they would have if nobody had written others.
+/// The files of bodies in a data directory, by their names without the stamp of epoch and attempt.
 package enum BodyFiles {
-  /// Names without what says who wrote them.
+  /// Returns the names without stamps.
   package static func names(in directory: String) throws -> Set<String> {
     Set(try FileManager.default.contentsOfDirectory(atPath: directory + "/bodies").map(plain))
   }
 
-  /// The path of a file; nil where there is none.
-  /// - Parameter name: without what says who wrote it.
+  /// Returns the path of a file, or `nil` if there is no such file.
+  /// - Parameter name: The name without its stamp.
   package static func path(_ name: String, in directory: String) -> String? {
     let bodies = directory + "/bodies"
     let names = try? FileManager.default.contentsOfDirectory(atPath: bodies)

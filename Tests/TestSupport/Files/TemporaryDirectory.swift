@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Directories for tests. They lie in one directory of the process, which is removed when the process ends, whether its tests pass or fail.
+/// Temporary directories of tests, which are deleted when the process exits, whether its tests pass or fail.
 package enum TemporaryDirectory {
   private struct State {
-    /// By the directory in which each lies.
+    /// The root directory of this process, by the directory that contains it.
     var roots: [String: String] = [:]
     var count = 0
   }
@@ -14,7 +14,7 @@ package enum TemporaryDirectory {
     atexit { TemporaryDirectory.remove() }
   }()
 
-  /// - Parameter inMemory: on the file system in memory, if this machine has one.
+  /// - Parameter inMemory: Whether to use the file system in memory, if this machine has one.
   package static func make(_ name: String, inMemory: Bool = false) -> String {
     _ = removal
     let memory = "/dev/shm"
@@ -36,7 +36,7 @@ package enum TemporaryDirectory {
         preconditionFailure("no directory can be made in \(base)")
       }
       defer { free(template) }
-      // Servers that root starts work as another user.
+      // Servers that root starts run as another user, and that user has to enter the directory.
       chmod(made, 0o755)
       return String(cString: made)
     }

@@ -3,72 +3,72 @@ import Ledger
 import LifeCycle
 import TransferModel
 
-/// Whether what a service has told is what URLSession tells: each task and each session of its journal, run through the automata of
-/// their lives.
+/// A check of a service's journal against URLSession: the events of each task and session must be accepted by the
+/// life-cycle automata.
 package struct JournalReview: Sendable {
-  /// What is wrong, each with all that was told of the task or the session.
+  /// The violations, each with all events of the task or session.
   package private(set) var faults: [String] = []
-  /// Tasks that were looked at from their first event on.
+  /// The number of tasks that were checked from their first event.
   package private(set) var taskCount = 0
 
   private struct TaskStory {
-    let circumstances: TaskCircumstances
-    var life: TaskLife
-    var words: [TaskWord] = []
+    let circumstances: TaskTraits
+    var life: TaskLifeAutomaton
+    var words: [TaskSymbol] = []
     var violation: String?
 
-    init(_ circumstances: TaskCircumstances) {
+    init(_ circumstances: TaskTraits) {
       self.circumstances = circumstances
-      life = TaskLife(circumstances)
+      life = TaskLifeAutomaton(circumstances)
     }
 
-    mutating func take(_ word: TaskWord) {
+    mutating func take(_ word: TaskSymbol) {
       words.append(word)
       guard violation == nil else { return }
-      do throws(TaskLife.Violation) { try life.accept(word) } catch {
+      do throws(TaskLifeAutomaton.Violation) { try life.accept(word) } catch {
         violation = "event \(words.count), \(error)"
       }
     }
   }
   private struct SessionStory {
-    var life: SessionLife
-    var words: [SessionWord] = []
+    var life: SessionLifeAutomaton
+    var words: [SessionSymbol] = []
     var violation: String?
 
-    mutating func take(_ word: SessionWord) {
+    mutating func take(_ word: SessionSymbol) {
       words.append(word)
       guard violation == nil else { return }
-      do throws(SessionLife.Violation) { try life.accept(word) } catch {
+      do throws(SessionLifeAutomaton.Violation) { try life.accept(word) } catch {
         violation = "event \(words.count), \(error)"
       }
     }
   }
 
-  private let journal: LeftJournal
+  private let journal: JournalSnapshot
   private var tasks: [TaskID: TaskStory] = [:]
   private var sessions: [SessionID: SessionStory] = [:]
-  /// Whose first event is gone with others.
+  /// Tasks whose first event has been pruned.
   private var cutTasks: Set<TaskID> = []
   private var cutSessions: Set<SessionID> = []
 
-  /// Nil where there is no journal that can be read.
-  /// - Parameter directory: a data directory that no process uses any more.
+  /// Returns `nil` if the directory has no readable journal.
+  /// - Parameter directory: A data directory that no process uses.
   package init?(of directory: String) {
-    guard let journal = LeftJournal(in: directory) else { return nil }
+    guard let journal = JournalSnapshot(in: directory) else { return nil }
     self.journal = journal
     let downloads = Set(journal.tasks.values.compactMap(\.downloadTask))
     for fragment in journal.fragments {
       for event in ServerSentEvents.split(fragment.bytes) {
         guard let type = ServerSentEvents.type(of: event) else {
-          faults.append("an event of \(fragment.first) has no type that is known")
+          faults.append("an event of fragment \(fragment.first) has an unknown type")
           continue
         }
         if let task = fragment.taskID {
           take(type, event, of: task, in: fragment.sessionID, downloads)
-        } else if let word = SessionWord(type) {
+        } else if let word = SessionSymbol(type) {
           take(word, in: fragment.sessionID)
         } else {
-          faults.append("\(type.rawValue) is no event of \(fragment.sessionID)")
+          faults.append("\(type.rawValue) is not an event of a session (\(fragment.sessionID))")
         }
       }
     }
@@ -80,14 +80,14 @@ package struct JournalReview: Sendable {
     _ downloads: Set<TaskID>
   ) {
     let data = Self.data(type, event)
-    guard let word = TaskWord(type, data) else {
-      faults.append("\(type.rawValue) is no event of \(id)")
+    guard let word = TaskSymbol(type, data) else {
+      faults.append("\(type.rawValue) is not an event of a task (\(id))")
       return
     }
     if case .state(_, let phase) = word {
       let saysWhy = data["lastError"] != nil && data["nextAttemptAt"] != nil
       if saysWhy != (phase == .waitingToRetry) {
-        faults.append("\(id) says why it waits to retry: \(saysWhy), in phase \(phase?.rawValue ?? "null")")
+        faults.append("\(id) has retry details: \(saysWhy), in phase \(phase?.rawValue ?? "null")")
       }
     }
     if tasks[id] == nil, mayBeCut(session) {
@@ -97,32 +97,33 @@ package struct JournalReview: Sendable {
       cutSessions.insert(session)
       return
     }
-    take(SessionWord(word), in: session)
+    take(SessionSymbol(word), in: session)
     guard tasks[id] != nil || begin(id, in: session, downloads) else { return }
     tasks[id]?.take(word)
   }
 
-  /// Old events go, and those of a session that is being deleted.
+  /// The first events of a task may be missing if old events were pruned, or if its session is being deleted.
   private func mayBeCut(_ session: SessionID) -> Bool {
     journal.isPruned || journal.sessions[session]?.state == .invalid
   }
 
-  /// False where it is not known what the task is: retention has taken its row.
+  /// Begins to check a task. Returns false if its row is gone, so that its kind is unknown.
   private mutating func begin(_ id: TaskID, in session: SessionID, _ downloads: Set<TaskID>) -> Bool {
     guard let task = journal.tasks[id], let session = journal.sessions[session] else { return false }
     tasks[id] = TaskStory(
-      TaskCircumstances(of: task, in: session, goesOnForDataTask: downloads.contains(id)))
+      TaskTraits(of: task, in: session, goesOnForDataTask: downloads.contains(id)))
     taskCount += 1
     return true
   }
 
-  private mutating func take(_ word: SessionWord, in id: SessionID) {
+  private mutating func take(_ word: SessionSymbol, in id: SessionID) {
     guard let session = journal.sessions[id] else { return }
-    sessions[id, default: SessionStory(life: SessionLife(session.type, isShared: id == .shared))].take(word)
+    sessions[id, default: SessionStory(life: SessionLifeAutomaton(session.type, isShared: id == .shared))]
+      .take(word)
   }
 
   private static func data(_ type: EventType, _ event: ArraySlice<UInt8>) -> JSONValue {
-    guard TaskWord.needsData(type) else { return .null }
+    guard TaskSymbol.needsData(type) else { return .null }
     let line = event.split(separator: 0x0A).first { $0.starts(with: "data: ".utf8) } ?? []
     return (try? JSONParser.parse(Array(line.dropFirst(6))))?["data"] ?? .null
   }
@@ -130,7 +131,7 @@ package struct JournalReview: Sendable {
   // MARK: The end of the journal
 
   private mutating func judge() {
-    // Where a row cannot be read, what it told is missing from some story.
+    // If a row is unreadable, its events are missing, so no violation is certain.
     guard !journal.isDamaged else {
       faults = []
       return
@@ -146,20 +147,23 @@ package struct JournalReview: Sendable {
       guard let fault = story.violation ?? differenceFromRow(id, story) else { continue }
       faults.append("\(id): \(fault)\n    \(story.words.map { "\($0)" }.joined(separator: " · "))")
     }
-    for id in journal.askedInVain { faults.append("\(id) has ended, and a decision of it is still pending") }
+    for id in journal.tasksWithOrphanedDecisions {
+      faults.append("\(id) has ended, but one of its decisions is still pending")
+    }
   }
 
-  /// A task's row and its events are written together.
+  /// A task's row and its events are written in the same commit, so they must agree.
   private func differenceFromRow(_ id: TaskID, _ story: TaskStory) -> String? {
     guard journal.isWhole, let task = journal.tasks[id], task.state != story.life.currentState else {
       return nil
     }
-    return "its row says \(task.state), and its events say \(story.life.currentState)"
+    return "its row says \(task.state), but its events lead to \(story.life.currentState)"
   }
 
   private func differenceFromRow(_ id: SessionID, _ story: SessionStory) -> String? {
     guard journal.isWhole, let session = journal.sessions[id] else { return nil }
     guard (session.state == .invalid) != story.life.isOver else { return nil }
-    return "its row says \(session.state), and its events " + (story.life.isOver ? "invalid" : "do not")
+    return "its row says \(session.state), but its events say "
+      + (story.life.isOver ? "invalid" : "otherwise")
   }
 }

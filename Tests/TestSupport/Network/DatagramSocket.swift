@@ -1,8 +1,8 @@
 package import Glibc
 
-/// A UNIX socket that takes datagrams, as a service manager has one.
+/// A UNIX datagram socket, like that of a service manager.
 package final class DatagramSocket: Sendable {
-  /// A path, or a name behind `@`.
+  /// A path, or an abstract name after `@`.
   package let name: String
   private let descriptor: Int32
 
@@ -15,7 +15,7 @@ package final class DatagramSocket: Sendable {
 
   deinit { close(descriptor) }
 
-  /// The next datagram; nil where none comes within that time.
+  /// Returns the next datagram, or `nil` if none arrives in time.
   package func next(within milliseconds: Int32 = 20_000) -> String? {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard poll(&entry, 1, milliseconds) > 0 else { return nil }
@@ -24,7 +24,7 @@ package final class DatagramSocket: Sendable {
     return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
   }
 
-  /// The next one that has that line in it; others are passed over.
+  /// Returns the next datagram that contains this line. Skips others.
   package func next(having line: String, within milliseconds: Int32 = 20_000) -> [String]? {
     while let text = next(within: milliseconds) {
       let lines = text.split(separator: "\n").map(String.init)
@@ -36,7 +36,7 @@ package final class DatagramSocket: Sendable {
 
 /// Addresses of UNIX sockets (unix(7)).
 package enum UnixAddress {
-  /// - Parameter name: a path, or a name in the abstract namespace behind `@`.
+  /// - Parameter name: A path, or a name in the abstract namespace after `@`.
   package static func with<T>(_ name: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)

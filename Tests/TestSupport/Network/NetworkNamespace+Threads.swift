@@ -7,10 +7,10 @@ extension NetworkNamespace {
     let value = Mutex<Result<T, any Error>?>(nil)
   }
 
-  /// Runs `body` on a thread in it that ends then: what is opened there stays in it.
+  /// Runs `body` on a temporary thread in the namespace. Sockets that `body` opens stay in the namespace.
   package func inside<T: Sendable>(_ body: @escaping @Sendable () throws -> T) throws -> T {
     let (keeper, outcome, gate) = (keeper, Outcome<T>(), Gate())
-    Thread.spawn(name: "test-netns") {
+    POSIXThread.spawn(name: "test-netns") {
       let result = Result {
         try Self.enter(keeper)
         return try body()
@@ -26,7 +26,7 @@ extension NetworkNamespace {
   }
 
   private typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32
-  /// setns(2), which Swift's Glibc leaves out.
+  /// setns(2), which Swift's Glibc module lacks.
   private static let setNamespace = dlsym(nil, "setns").map { unsafeBitCast($0, to: SetNamespace.self) }
   private static let network: Int32 = 0x4000_0000  // CLONE_NEWNET
 

@@ -1,24 +1,24 @@
 import Foundation
 import Glibc
 
-/// A network of its own for tests: interfaces and routes that nobody else has (network_namespaces(7)).
+/// A network namespace for a test, with its own interfaces and routes (network_namespaces(7)).
 ///
-/// It has no name and hangs on a process that ends with this one, however that ends: nothing is left behind. Where the
-/// tests are not run by root a user namespace comes with it (user_namespaces(7)): programs can be run in it, but threads
-/// cannot enter; inside `unshare -Urn` they can.
+/// The namespace has no name. A helper process, which ends with this process, owns the namespace, so nothing remains
+/// of it. Without root it comes with a user namespace (user_namespaces(7)). Programs can then run in it, but threads
+/// can enter it only under `unshare -Urn`.
 package final class NetworkNamespace: Sendable {
   package let keeper: Int32
   private let process: ChildProcess
-  /// A pipe would not tell: other programs inherit its ends.
+  /// Polls for this process. A closed pipe would be no signal, because other programs inherit its ends.
   private static let keeping = "echo ready; while [ -d /proc/\(getpid()) ]; do sleep 0.2; done"
   private static let isRoot = getuid() == 0
 
-  /// Whether namespaces can be made here.
+  /// Whether this machine can create namespaces.
   package static let isAvailable = (try? NetworkNamespace()) != nil
   /// Whether `inside` works.
   package static var isOpenToThreads: Bool { isRoot && isAvailable }
 
-  /// With `lo` up.
+  /// Creates a namespace with `lo` up.
   package init() throws {
     let output = Pipe()
     process = try ChildProcess(
@@ -36,14 +36,14 @@ package final class NetworkNamespace: Sendable {
     process.waitUntilExit()
   }
 
-  /// What to run for that program to be in it.
+  /// Returns the command that runs a program in the namespace.
   package func command(_ arguments: [String]) -> [String] {
     let spaces = Self.isRoot ? ["-n"] : ["-U", "--preserve-credentials", "-n"]
     return ["/usr/bin/nsenter", "-t", "\(keeper)"] + spaces + ["--"] + arguments
   }
 
-  /// Runs a program in it to its end.
-  /// - Returns: what it printed.
+  /// Runs a program in the namespace and waits for its end.
+  /// - Returns: Its output.
   @discardableResult package func run(_ arguments: [String]) throws -> String {
     let command = command(arguments)
     let result = try ChildProcess.run(command[0], Array(command.dropFirst()))
@@ -54,22 +54,22 @@ package final class NetworkNamespace: Sendable {
     return result.output
   }
 
-  /// The ip command (iproute2).
-  /// - Parameter arguments: separated by blanks, such as `link set eth0 down`.
+  /// Runs the ip command (iproute2).
+  /// - Parameter arguments: The arguments, separated by spaces, such as `link set eth0 down`.
   @discardableResult package func ip(_ arguments: String) throws -> String {
     try run(["ip"] + arguments.split(separator: " ").map(String.init))
   }
 
-  /// Lays a cable (veth(4)) between interfaces that are made for it, both up, and waits until it carries. The one has no
+  /// Connects two new interfaces by a cable (veth(4)), sets both up, and waits for the carrier. An interface has no
   /// carrier while the other is down.
   /// - Parameters:
-  ///   - address: with its prefix length.
-  ///   - other: may be this one.
+  ///   - address: The address with its prefix length.
+  ///   - other: The namespace of the other end, which may be this one.
   package func connect(
     _ name: String, _ address: String, to other: NetworkNamespace, _ peer: String, _ peerAddress: String
   ) throws {
     try ip("link add \(name) type veth peer name \(peer) netns \(other.keeper)")
-    // nodad: an IPv6 address may be used at once.
+    // nodad: an IPv6 address is usable immediately.
     try ip("address add \(address) dev \(name)\(address.contains(":") ? " nodad" : "")")
     try other.ip("address add \(peerAddress) dev \(peer)\(peerAddress.contains(":") ? " nodad" : "")")
     try ip("link set \(name) up")

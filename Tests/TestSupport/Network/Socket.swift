@@ -1,6 +1,6 @@
 import Glibc
 
-/// A blocking TCP socket with a time limit on every read: a test that waits for ever fails instead.
+/// A blocking TCP socket with a time limit on every read, so that a test fails instead of hanging.
 package final class Socket: @unchecked Sendable {
   package struct Failure: Error { package let operation: String; package let errno: Int32 }
   package let descriptor: Int32
@@ -11,8 +11,8 @@ package final class Socket: @unchecked Sendable {
     setTimeout(seconds: 90)
   }
 
-  /// To loopback.
-  /// - Parameter namespace: whose loopback; nil: this process's.
+  /// Connects to loopback.
+  /// - Parameter namespace: The namespace of the loopback interface. If `nil`, this process's.
   package convenience init(connectingTo port: Int, in namespace: NetworkNamespace? = nil) throws {
     let descriptor = try Self.open(in: namespace)
     var address = Self.loopback(port)
@@ -30,7 +30,7 @@ package final class Socket: @unchecked Sendable {
 
   deinit { Glibc.close(descriptor) }
 
-  /// A socket stays in the network that it was made in, whoever uses it then.
+  /// A socket stays in the namespace in which it was created.
   private static func open(in namespace: NetworkNamespace?) throws -> Int32 {
     guard let namespace else { return socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
     return try namespace.inside { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
@@ -41,7 +41,7 @@ package final class Socket: @unchecked Sendable {
     listen(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0), at: loopback(0))
   }
 
-  /// Listens on a free port of all addresses of that network.
+  /// Listens on a free port of all addresses of the namespace.
   static func listen(in namespace: NetworkNamespace) throws -> (descriptor: Int32, port: Int) {
     var address = loopback(0)
     address.sin_addr.s_addr = 0
@@ -54,7 +54,7 @@ package final class Socket: @unchecked Sendable {
     return listen(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0), at: address)
   }
 
-  /// To a UNIX socket.
+  /// Connects to a UNIX socket.
   package convenience init(connectingTo path: String) throws {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     guard UnixAddress.with(path, { connect(descriptor, $0, $1) }) == 0 else {
@@ -88,7 +88,7 @@ package final class Socket: @unchecked Sendable {
     return address
   }
 
-  /// The numeric address of the other side; empty where there is none.
+  /// The peer's IPv4 address, or an empty string if the socket has no peer.
   package var peer: String {
     var address = sockaddr_in()
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -99,7 +99,8 @@ package final class Socket: @unchecked Sendable {
     return withUnsafeBytes(of: address.sin_addr.s_addr) { $0.map(String.init).joined(separator: ".") }
   }
 
-  /// How the packets of the other side were marked when it connected: its code point (RFC 2474) in the upper six of eight bits.
+  /// The traffic class of the peer's packets when it connected: the code point (RFC 2474) in the upper six of eight
+  /// bits.
   package var trafficClass: Int {
     var address = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -111,7 +112,7 @@ package final class Socket: @unchecked Sendable {
     var on: Int32 = 1
     setsockopt(
       descriptor, level, isV6 ? IPV6_RECVTCLASS : IP_RECVTOS, &on, socklen_t(MemoryLayout<Int32>.size))
-    // A control message: its length, level and type, and then the byte.
+    // The control message contains its length, level and type, and then the byte.
     var message = [UInt8](repeating: 0, count: 64)
     length = socklen_t(message.count)
     guard
@@ -139,14 +140,14 @@ package final class Socket: @unchecked Sendable {
     }
   }
 
-  /// At least one byte; nil at the end.
+  /// Returns at least one byte, or `nil` at the end.
   package func readSome() throws -> [UInt8]? {
     if !buffer.isEmpty {
       defer { buffer = [] }
       return buffer
     }
     var chunk = [UInt8](repeating: 0, count: 65_536)
-    // A process that was stopped and goes on finds its waits with a time limit interrupted (signal(7)).
+    // A stopped and continued process gets EINTR from calls with a time limit (signal(7)).
     var count = 0
     repeat { count = recv(descriptor, &chunk, chunk.count, 0) } while count < 0 && errno == EINTR
     if count == 0 { return nil }
@@ -158,14 +159,16 @@ package final class Socket: @unchecked Sendable {
     var bytes: [UInt8] = []
     guard count > 0 else { return bytes }
     while bytes.count < count {
-      guard let more = try readSome() else { throw Failure(operation: "early end", errno: 0) }
+      guard let more = try readSome() else {
+        throw Failure(operation: "the connection ended early", errno: 0)
+      }
       bytes += more
     }
     buffer = Array(bytes[count...])
     return Array(bytes[..<count])
   }
 
-  /// A line without its CRLF; nil at the end.
+  /// Returns a line without its CRLF, or `nil` at the end.
   package func readLine() throws -> String? {
     var line: [UInt8] = []
     while true {
@@ -179,7 +182,7 @@ package final class Socket: @unchecked Sendable {
     }
   }
 
-  /// The next chunk of a chunked body; nil at its end.
+  /// Returns the next chunk of a chunked body, or `nil` at its end.
   package func readChunk() throws -> [UInt8]? {
     guard let line = try readLine(), let size = Int(line, radix: 16) else {
       throw Failure(operation: "chunk size", errno: 0)
@@ -189,7 +192,7 @@ package final class Socket: @unchecked Sendable {
     return size == 0 ? nil : chunk
   }
 
-  /// Writes until the peer takes no more for that long; returns how much it took.
+  /// Writes until the peer accepts no bytes for this time. Returns the number of accepted bytes.
   package func offer(_ bytes: [UInt8], patience milliseconds: Int32) -> Int {
     var done = 0
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
@@ -203,13 +206,13 @@ package final class Socket: @unchecked Sendable {
     return done
   }
 
-  /// Whether something can be read, or the peer has closed, within that time.
+  /// Returns whether bytes or the end arrive within this time.
   package func hasBytes(within milliseconds: Int32) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&entry, 1, milliseconds) > 0
   }
 
-  /// Closing it, soon, will be a reset (RST).
+  /// Makes the coming close a reset (RST).
   package func resetOnClose() {
     var option = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))

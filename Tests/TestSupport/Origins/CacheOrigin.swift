@@ -1,7 +1,7 @@
 package import JSON
 import Synchronization
 
-/// An origin whose answers tests change as they go, path by path, and whose requests they count.
+/// An origin whose responses tests set for each path, and that logs its requests.
 package final class CacheOrigin: Sendable {
   private final class Answers: Sendable { let byPath = Mutex<[String: TestOrigin.Handler]>([:]) }
   private let answers = Answers()
@@ -26,7 +26,7 @@ package final class CacheOrigin: Sendable {
     answers.byPath.withLock { $0[path] = answer }
   }
 
-  /// From now on the path is answered so; HEAD without the body.
+  /// Sets the response for a path. HEAD gets it without the body.
   package func serve(_ path: String, _ body: [UInt8], status: String = "200 OK", _ fields: [(String, String)])
   {
     on(path) { request, socket in
@@ -41,7 +41,7 @@ package final class CacheOrigin: Sendable {
     serve(path, Array(text.utf8), status: status, fields)
   }
 
-  /// The same, and 304 with `confirming` to who has that version already.
+  /// Sets the response for a path. A request with a matching `If-None-Match` gets a 304 with the `confirming` fields.
   package func serve(
     _ path: String, _ text: String, tag: String, _ fields: [(String, String)],
     confirming: [(String, String)] = []
@@ -61,11 +61,11 @@ package final class CacheOrigin: Sendable {
   }
 
   package static let fresh = [("Cache-Control", "max-age=86400")]
-  /// Stored an hour after its time.
+  /// A response that is an hour older than its lifetime.
   package static let stale = [("Cache-Control", "max-age=10"), ("Age", "3610")]
 }
 
-/// What tests do with a session and what it has cached.
+/// Calls for a session and its cache.
 package struct CacheClient {
   package let ferry: any FerryAPI
   package let origin: CacheOrigin
@@ -77,7 +77,7 @@ package struct CacheClient {
     self.session = try session ?? ferry.session()
   }
 
-  /// A task when it has ended, with its body.
+  /// Runs a task and returns it with its body.
   package func load(_ path: String, kind: String = "data", _ request: String = "") throws -> JSONValue {
     try ferry.run(
       origin.url + path, kind: kind, session: session, request: request, query: "?include=body")
@@ -92,7 +92,7 @@ package struct CacheClient {
     get throws { try ferry.call("GET", "/v1/sessions/\(session)/cache").json }
   }
 
-  /// The paths of what is stored, the last used first.
+  /// The paths of the stored responses, the last used first.
   package var paths: [String] {
     get throws {
       try cache["entries"]?.elements?.compactMap {
@@ -102,7 +102,7 @@ package struct CacheClient {
     }
   }
 
-  /// Where its files are, and what their bodies and metadata take.
+  /// The directory of the session's cache files.
   package var directory: String { ferry.directory + "/cache/" + session }
 }
 
@@ -111,7 +111,7 @@ extension JSONValue {
   package var sha256: String? { self["body"]?["sha256"]?.string }
   package var isFromCache: Bool { self["response"]?["fromCache"]?.bool == true }
 
-  /// A field of the response.
+  /// Returns a header field of the response.
   package func field(_ name: String) -> String? {
     self["response"]?["headers"]?.members?.first { $0.name.lowercased() == name.lowercased() }?.value.string
   }

@@ -1,8 +1,11 @@
 import JSON
 import Testing
 
-/// An origin that sets cookies, and sees which ones come back. What a request's `X-Set` says, `|` between cookies, is set
-/// below `/set`, by `/moved`, which leads to `X-To`, and by `/login`, which asks who it is. It is a proxy to all hosts, too.
+/// An origin that sets cookies and logs the cookies that it receives.
+///
+/// A request's `X-Set` lists cookies, separated by `|`. The origin sets these cookies at paths below `/set`, at
+/// `/moved`, which redirects to `X-To`, and at `/login`, which sends a challenge. The origin is also an HTTP proxy
+/// for all hosts.
 package final class CookieOrigin {
   package let ferry: any FerryAPI
   private let origin = TestOrigin { request, socket in
@@ -25,10 +28,10 @@ package final class CookieOrigin {
   package func url(_ path: String, host: String = "127.0.0.1") -> String {
     "http://\(host):\(origin.port)\(path)"
   }
-  /// The configuration of a session that finds every host here.
+  /// The configuration of a session that uses this origin as its proxy.
   package var proxied: String { #"{"proxies":{"http":"\#(origin.url)"}}"# }
 
-  /// Has the origin set cookies, each with its attributes.
+  /// Has the origin set cookies, given with their attributes.
   package func set(
     _ cookies: String..., on path: String = "/set", host: String = "127.0.0.1", in session: String,
     request: String = "", headers: [String] = []
@@ -39,7 +42,7 @@ package final class CookieOrigin {
     try #require(task["error"] == .null, "\(task.text)")
   }
 
-  /// The `Cookie` field of a request; nil where it has none.
+  /// Returns the `Cookie` field of a new request, or `nil` if the request has none.
   package func sent(
     to path: String = "/", host: String = "127.0.0.1", in session: String, request: String = ""
   ) throws -> String? {

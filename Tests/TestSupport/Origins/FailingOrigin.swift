@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// An origin that fails a number of times, and then does not.
+/// An origin that fails a number of times and then succeeds.
 package final class FailingOrigin: Sendable {
   private final class Times: Sendable {
     let all = Mutex<[Date]>([])
@@ -9,7 +9,7 @@ package final class FailingOrigin: Sendable {
   private let times = Times()
   private let origin: TestOrigin
 
-  /// - Parameter failure: a status, or nothing: then the connection ends.
+  /// - Parameter failure: The status line of a failure. If empty, the connection is closed without a response.
   package init(_ failure: String, _ retryAfter: String?, times limit: Int) {
     let times = times
     origin = TestOrigin { _, socket in
@@ -30,7 +30,7 @@ package final class FailingOrigin: Sendable {
 
   package var url: String { origin.url }
   package var count: Int { times.all.withLock { $0.count } }
-  /// Seconds from each request to the next.
+  /// The seconds between successive requests.
   package var pauses: [Double] {
     let all = times.all.withLock { $0 }
     return zip(all.dropFirst(), all).map { $0.timeIntervalSince($1) }

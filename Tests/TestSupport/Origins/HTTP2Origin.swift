@@ -1,8 +1,9 @@
-/// An origin that speaks HTTP/2 alone, and does to each request what the test wants: `Tests/Servers/http2_origin.py` lists the actions.
+/// An origin that speaks HTTP/2 only and performs an action for each request: `Tests/Servers/http2_origin.py` lists
+/// the actions.
 package final class HTTP2Origin: Sendable {
   private let process: ServerProcess
 
-  /// - Parameter actions: for one request each; the last is for all that follow.
+  /// - Parameter actions: One action for each request. The last repeats.
   package init(_ actions: [String]) throws {
     process = try ServerProcess(
       "http2",
@@ -16,6 +17,6 @@ package final class HTTP2Origin: Sendable {
 
   package func url(_ path: String = "/") -> String { "https://127.0.0.1:\(process.ports[0])\(path)" }
 
-  /// A line for each request: its connection, stream and action, and the bytes of its body that were read.
+  /// A line for each request: its connection, stream and action, and the number of body bytes that were read.
   package var requests: [String] { process.lines(of: "requests.log") }
 }

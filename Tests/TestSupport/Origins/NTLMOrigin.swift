@@ -1,5 +1,6 @@
-/// An origin whose `/ntlm/…` wants NTLM of each connection, as `FERRY\alice`; `/open` and everything else is open. A name
-/// without its domain is denied. Uploads are answered with `{"received": bytes, "sha256": hexadecimal}`.
+/// An origin that requires NTLM for each connection at `/ntlm/…`, with the user `FERRY\alice`. Other paths are open.
+///
+/// A name without its domain is denied. Uploads are answered with `{"received": bytes, "sha256": hexadecimal}`.
 package final class NTLMOrigin: Sendable {
   package static let domain = "FERRY"
   package static let user = "alice"
@@ -7,8 +8,9 @@ package final class NTLMOrigin: Sendable {
 
   private let process: ServerProcess
 
-  /// - Parameter files: the static files, name and size; their bytes are `NginxServer.contents(_:)`. Every other path
-  ///   answers with the name of who is logged in.
+  /// - Parameter files: The names and sizes of the static files, which contain `NginxServer.contents(_:)`. Every
+  ///   other path
+  ///   answers with the name of the user.
   package init(files: [String: Int] = ["hello.txt": 5000]) throws {
     process = try ServerProcess(
       "ntlm",
@@ -28,6 +30,6 @@ package final class NTLMOrigin: Sendable {
     "http://\(host):\(process.ports[0])\(path)"
   }
 
-  /// A line for each request: method, target, status, and Authorization or "-".
+  /// Returns a line for each request: method, target, status, and Authorization or "-".
   package func log(atLeast count: Int = 0) -> [String] { process.lines(of: "requests.log", atLeast: count) }
 }

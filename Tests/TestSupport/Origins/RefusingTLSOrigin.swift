@@ -1,20 +1,21 @@
-/// A TLS server that wants a client certificate of the authority, and leaves without reading on where it gets none.
+/// A TLS server that requires a client certificate of the authority, and otherwise closes the connection without
+/// reading on.
 package final class RefusingTLSOrigin: Sendable {
   private let process: ServerProcess
 
-  /// How it leaves.
-  package enum Manner: String, CaseIterable, Sendable {
+  /// The way in which the server closes the connection.
+  package enum Failure: String, CaseIterable, Sendable {
     case withAlert, silently
-    /// It resets the connection.
-    case rudely
-    /// It lets everybody in, reads the request, and leaves without an answer.
-    case leavesLater
+    /// The server resets the connection.
+    case withReset
+    /// The server accepts every client, reads the request, and closes the connection without a response.
+    case closesAfterRequest
 
-    package static let allCases = [withAlert, silently, rudely]
+    package static let allCases = [withAlert, silently, withReset]
   }
 
-  /// - Parameter version: as Python has it, such as `TLSv1_3`.
-  package init(version: String, _ manner: Manner = .withAlert) throws {
+  /// - Parameter version: The TLS version in Python's spelling, such as `TLSv1_3`.
+  package init(version: String, _ manner: Failure = .withAlert) throws {
     process = try ServerProcess(
       "refusing-tls",
       prepare: { try CertificateKit.shared().write(to: $0) },

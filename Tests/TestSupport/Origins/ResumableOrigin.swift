@@ -3,22 +3,22 @@ import Synchronization
 import Testing
 import Testing
 
-/// An origin with one resource that comes in ranges, and that can stop in the middle.
+/// An origin with a single resource that supports ranges, and that can stop in the middle of a body.
 package final class ResumableOrigin: Sendable {
-  /// What comes where a range is asked for.
+  /// The response to a request for a range.
   package enum RangeReply: Sendable {
     case rest, whole, otherVersion, otherStart, notSatisfiable, missing, nothing
   }
-  package struct Conduct: Sendable {
+  package struct Behaviour: Sendable {
     package var validators = [("ETag", "\"one\"")]
     package var fields = [("Accept-Ranges", "bytes")]
     package var body = ResumableOrigin.body
-    /// The byte before which it stops: with silence, or with the end of the connection.
+    /// The offset at which the body stops. The connection then stalls, or ends if `cuts` is set.
     package var stop: Int?
     package var cuts = false
     package var rangeReply = RangeReply.rest
   }
-  private final class State: Sendable { let conduct = Mutex(Conduct()) }
+  private final class State: Sendable { let conduct = Mutex(Behaviour()) }
 
   package static let body = NginxServer.contents(600_000)
   package static let otherBody = [UInt8](body.reversed())
@@ -34,10 +34,12 @@ package final class ResumableOrigin: Sendable {
   package var url: String { origin.url }
   package var requests: [TestOrigin.Request] { origin.requests }
 
-  package func change(_ change: @Sendable (inout Conduct) -> Void) { state.conduct.withLock { change(&$0) } }
+  package func change(_ change: @Sendable (inout Behaviour) -> Void) {
+    state.conduct.withLock { change(&$0) }
+  }
 
   private static func answer(
-    _ conduct: Conduct, _ request: TestOrigin.Request, _ socket: Socket
+    _ conduct: Behaviour, _ request: TestOrigin.Request, _ socket: Socket
   ) throws -> Bool {
     var first = 0
     var validators = conduct.validators
@@ -71,9 +73,9 @@ package final class ResumableOrigin: Sendable {
   }
 }
 
-/// What tests do with resume data.
+/// Calls for resume data.
 extension FerryAPI {
-  /// A task that got `count` bytes and waits for the next.
+  /// Creates a task and waits until it has received exactly `count` bytes.
   package func stalled(_ url: String, at count: Int, kind: String = "download", request: String = "") throws
     -> String
   {
@@ -83,7 +85,7 @@ extension FerryAPI {
     return id
   }
 
-  /// Cancels it, and returns its resume data.
+  /// Cancels a task and returns its resume data.
   package func cancelProducingResumeData(_ id: String) throws -> JSONValue {
     let reply = try call("POST", "/v1/tasks/\(id)/cancel", #"{"producingResumeData":true}"#)
     #expect(reply.status == 200)
@@ -94,13 +96,13 @@ extension FerryAPI {
     try call("GET", "/v1/tasks/\(id)/resume-data").json["resumeData"]?.string
   }
 
-  /// A new download from resume data, when it has ended.
+  /// Starts a download from resume data and returns the ended task.
   package func download(resuming data: String) throws -> JSONValue {
     let body = #"{"kind":"download","resume":true,"resumeData":"\#(data)"}"#
     return try call("POST", "/v1/tasks", body, [("Prefer", "wait=25")]).json
   }
 
-  /// downloadTask.didResumeAtOffset: each offset, with the expected total.
+  /// Returns the offset and the expected total of each `downloadTask.didResumeAtOffset`.
   package func offsets(of id: String) throws -> [[Int64?]] {
     try story(of: id).filter { $0.type == "downloadTask.didResumeAtOffset" }
       .map { [$0.data["fileOffset"]?.integer, $0.data["expectedTotalBytes"]?.integer] }

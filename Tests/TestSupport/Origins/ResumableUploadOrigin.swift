@@ -3,20 +3,21 @@ package import JSON
 import Synchronization
 package import Testing
 
-/// A server of resumable uploads (draft-ietf-httpbis-resumable-upload, interop version 8) that breaks off at will.
+/// A server of resumable uploads (draft-ietf-httpbis-resumable-upload, interop version 8) that closes connections at
+/// chosen offsets.
 package final class ResumableUploadOrigin: Sendable {
   package struct State {
-    /// Bytes that it has of the upload.
+    /// The received bytes of the upload.
     package var bytes: [UInt8] = []
-    /// How much of a request's body it reads before it closes the connection; one entry for each that breaks.
+    /// For each of the next requests, the number of body bytes after which the connection is closed.
     package var breaks: [Int] = []
-    /// The upload resource is there.
+    /// Whether the upload resource exists.
     package var hasResource = true
     package var version = "8"
     package var limit: Int?
-    /// It reads so much of a body and then waits.
+    /// The number of body bytes after which the server waits.
     package var stopsAt: Int?
-    /// Of the next requests to the upload resource, these are answered with that status.
+    /// The statuses of the next requests to the upload resource.
     package var failures: [String] = []
     package var requests: [String] = []
     package var fields: [[String: String]] = []
@@ -101,14 +102,14 @@ package final class ResumableUploadOrigin: Sendable {
     return true
   }
 
-  /// Closes its side and reads what still comes: to close with bytes unread would reset the connection, and the client might then lose
-  /// a 104 that it has not read.
+  /// Shuts down its side and reads the rest. A close with unread bytes would reset the connection, and the client
+  /// might lose an unread 104.
   private func breakOff(_ socket: Socket) throws {
     socket.shutdownWrites()
     while try socket.readSome() != nil {}
   }
 
-  /// Reads a body, or so much of it; false where it breaks off.
+  /// Reads a body. Returns false if the connection is closed before its end.
   private func take(_ request: TestOrigin.Request, _ socket: Socket) throws -> Bool {
     var left = Int(request["Content-Length"] ?? "0") ?? 0
     let end = state.withLock { $0.breaks.isEmpty ? nil : $0.breaks.removeFirst() }
@@ -137,11 +138,11 @@ package final class ResumableUploadOrigin: Sendable {
     return true
   }
 
-  // MARK: What is uploaded
+  // MARK: Contents
 
   package static let contents = Pattern.bytes(900_000)
 
-  /// The id of a new upload.
+  /// Creates an upload and returns its id.
   package func upload(
     by ferry: any FerryAPI, session: String = "ses_shared", method: String = "POST", isFile: Bool = true
   ) throws -> String {
@@ -153,7 +154,7 @@ package final class ResumableUploadOrigin: Sendable {
     return try ferry.create(url + "/files", kind: "upload", session: session, request: request)
   }
 
-  /// Everything is there, once; and what the client sees is its own request.
+  /// Expects that the whole body arrived once, and that the task shows the client's own request.
   package func expectWhole(_ task: JSONValue, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(
       task["error"] == .null && task["response"]?["status"]?.integer == 201, "\(task.text)",

@@ -1,27 +1,27 @@
 import Foundation
 import Synchronization
 
-/// An origin with one body of known length that comes slowly, whole or from a byte on, and that counts what it sends.
+/// An origin that slowly sends a body of known length, or the rest of the body, and counts the sent bytes.
 package final class SlowOrigin: Sendable {
   package struct Answer: Sendable {
     package var path: String
-    /// The byte that it begins with.
+    /// The offset of the first byte.
     package var first: Int
     package var condition: String?
     package var sent = 0
-    /// Which connection, counted from 0.
+    /// The number of the connection, from 0.
     package var connection: Int
   }
   private struct State {
     var answers: [Answer] = []
     var connections: [ObjectIdentifier] = []
-    /// Sockets stay while the origin does: an address is not used twice.
+    /// The sockets are kept, so that object identifiers are not reused.
     var sockets: [Socket] = []
   }
   private final class Shared: Sendable {
     let state = Mutex(State())
     let pace: Mutex<Int>
-    /// Bytes at the end that are not sent.
+    /// The number of bytes at the end that are held back.
     let keptBack: Mutex<Int>
     init(_ pace: Int, _ keptBack: Int) {
       self.pace = Mutex(pace)
@@ -35,9 +35,10 @@ package final class SlowOrigin: Sendable {
   private let origin: TestOrigin
 
   /// - Parameters:
-  ///   - pace: bytes in each twentieth of a second.
-  ///   - keepsBack: so many bytes at the end are not sent before the pace is set anew: until then nothing ends, however busy the
-  ///     machine is.
+  ///   - pace: The bytes per twentieth of a second.
+  ///   - keepsBack: The number of bytes at the end that are held back until `setPace`, so that no body ends before,
+  ///     however
+  ///     slow the machine is.
   package init(_ size: Int = 600_000, pace: Int, keepsBack: Int = 0) {
     let (body, shared) = (NginxServer.contents(size), Shared(pace, keepsBack))
     (self.body, self.shared) = (body, shared)
@@ -52,7 +53,7 @@ package final class SlowOrigin: Sendable {
   package var sent: Int { answers.reduce(0) { $0 + $1.sent } }
   package var connections: Int { shared.state.withLock { $0.connections.count } }
 
-  /// Sets how many bytes are sent in each twentieth of a second, from the next one on, and stops keeping bytes back.
+  /// Sets the bytes per twentieth of a second, and releases the bytes that are held back.
   package func setPace(_ pace: Int) {
     shared.pace.withLock { $0 = pace }
     shared.keptBack.withLock { $0 = 0 }

@@ -2,14 +2,14 @@ import EventLoop
 import Glibc
 import Synchronization
 
-/// An origin that does just what a test wants, well or badly: a thread for each connection, raw bytes.
+/// An origin with a handler that writes raw bytes, correct or not. Each connection has a thread.
 package final class TestOrigin: Sendable {
-  /// One request as it came.
+  /// A request as received.
   package struct Request: Sendable {
     package var line = ""
     package var fields: [(name: String, value: String)] = []
     package var body: [UInt8] = []
-    /// The address that it came from.
+    /// The client's address.
     package var peer = ""
     package var path: String { line.split(separator: " ").dropFirst().first.map(String.init) ?? "" }
     package var method: String { line.split(separator: " ").first.map(String.init) ?? "" }
@@ -17,7 +17,7 @@ package final class TestOrigin: Sendable {
       fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
   }
-  /// Answers on the socket; returns whether the connection stays open.
+  /// Writes a response to the socket. Returns whether the connection stays open.
   package typealias Handler = @Sendable (Request, Socket) throws -> Bool
 
   package let port: Int
@@ -27,7 +27,7 @@ package final class TestOrigin: Sendable {
   private let handler: Handler
   private let readsBodies: Bool
 
-  /// - Parameter readsBodies: false where the handler reads them itself, with `read(bodyOf:from:_:)`.
+  /// - Parameter readsBodies: Whether bodies are read for the handler. If false, it calls `read(bodyOf:from:_:)`.
   package init(readsBodies: Bool = true, _ handler: @escaping Handler) {
     self.handler = handler
     self.readsBodies = readsBodies
@@ -35,7 +35,7 @@ package final class TestOrigin: Sendable {
     start()
   }
 
-  /// On all addresses of another network.
+  /// Listens on all addresses of a namespace.
   package init(in namespace: NetworkNamespace, readsBodies: Bool = true, _ handler: @escaping Handler) throws
   {
     self.handler = handler
@@ -46,7 +46,7 @@ package final class TestOrigin: Sendable {
 
   private func start() {
     let (listener, readsBodies) = (listener, readsBodies)
-    Thread.spawn(name: "test-origin") { [weak self] in
+    POSIXThread.spawn(name: "test-origin") { [weak self] in
       defer { close(listener) }
       while true {
         let descriptor = accept(listener, nil, nil)
@@ -54,8 +54,8 @@ package final class TestOrigin: Sendable {
         let socket = Socket(descriptor: descriptor)
         guard let self else { return }
         self.sockets.withLock { $0.append(socket) }
-        Thread.spawn(name: "test-connection") { [weak self] in
-          // Between two requests it belongs to nobody.
+        POSIXThread.spawn(name: "test-connection") { [weak self] in
+          // Between two requests, this thread does not retain the origin.
           while let request = try? Self.read(socket, readsBodies) {
             guard self?.answers(request, on: socket) == true else { break }
           }
@@ -75,7 +75,7 @@ package final class TestOrigin: Sendable {
   /// All requests so far.
   package var requests: [Request] { log.withLock { $0 } }
 
-  /// Whether the connection stays open.
+  /// Logs and handles a request. Returns whether the connection stays open.
   private func answers(_ request: Request, on socket: Socket) -> Bool {
     log.withLock { $0.append(request) }
     return (try? handler(request, socket)) == true
@@ -94,14 +94,14 @@ package final class TestOrigin: Sendable {
     return request
   }
 
-  /// Reads a request's body, chunked or of known length, and returns it.
+  /// Reads and returns a request's body, chunked or of known length.
   package static func read(bodyOf request: Request, from socket: Socket) throws -> [UInt8] {
     var body: [UInt8] = []
     try read(bodyOf: request, from: socket) { body += $0 }
     return body
   }
 
-  /// Reads a request's body piece by piece.
+  /// Reads a request's body in pieces.
   package static func read(
     bodyOf request: Request, from socket: Socket, _ take: ([UInt8]) throws -> Void
   ) throws {
@@ -117,7 +117,7 @@ package final class TestOrigin: Sendable {
     }
   }
 
-  /// A reply with a body of known length.
+  /// Returns a response with a `Content-Length`.
   package static func reply(
     _ status: String, _ body: [UInt8] = [], _ fields: [(String, String)] = []
   ) -> [UInt8] {

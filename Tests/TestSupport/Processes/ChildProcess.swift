@@ -3,27 +3,27 @@ package import Foundation
 import Processes
 import Synchronization
 
-/// A program that a test starts.
+/// A program that a test runs.
 ///
-/// Foundation's `Process` is not for a process with more than a thousand descriptors: it reads their names beyond the end of the
-/// memory that it has for them (`findMaximumOpenFromProcSelfFD`).
+/// Foundation's `Process` fails in a process with more than a thousand descriptors: it reads their names beyond
+/// the end of its buffer (`findMaximumOpenFromProcSelfFD`).
 package final class ChildProcess: Sendable {
-  /// Where a standard stream comes from, or goes.
+  /// The source or target of a standard stream.
   package enum Stream {
     case nothing, inherited
     case file(FileHandle)
-    /// This process has the other end.
+    /// A pipe whose other end this process uses.
     case pipe(Pipe)
   }
 
   package let processIdentifier: Int32
   private let status = Mutex<Int32?>(nil)
 
-  /// Starts it.
+  /// Starts the program.
   /// - Parameters:
-  ///   - environment: all of its variables; nil: this process's.
-  ///   - directory: where it begins; nil: where this process is.
-  ///   - error: nil: it goes where the output goes.
+  ///   - environment: All of its variables. If `nil`, those of this process.
+  ///   - directory: Its working directory. If `nil`, that of this process.
+  ///   - error: The target of standard error. If `nil`, the same as the output.
   package init(
     _ executable: String, _ arguments: [String], environment: [String: String]? = nil,
     directory: String? = nil, input: Stream = .nothing, output: Stream = .inherited,
@@ -36,13 +36,13 @@ package final class ChildProcess: Sendable {
     launch.output = output.launched(\.fileHandleForWriting)
     launch.error = error?.launched(\.fileHandleForWriting) ?? .sameAsOutput
     processIdentifier = try launch.start()
-    // Who reads such a pipe to its end would wait for this process.
+    // An open write end in this process would keep a reader of the pipe from its end.
     input.close(\.fileHandleForReading)
     output.close(\.fileHandleForWriting)
     error?.close(\.fileHandleForWriting)
-    // Whoever asks whether it is there is not told of its remains: they go as soon as it ends.
+    // Reaps the process as soon as it ends, so that its pid no longer exists.
     let pid = processIdentifier
-    Thread.spawn(name: "test-child") { [self] in
+    POSIXThread.spawn(name: "test-child") { [self] in
       Self.wait(for: pid)
       end()
     }
@@ -50,7 +50,7 @@ package final class ChildProcess: Sendable {
 
   package var isRunning: Bool { status.withLock { $0 == nil } }
 
-  /// Its exit status, or the signal that ended it; waits for its end.
+  /// The exit status, or the signal that ended the program. Waits for its end.
   package var terminationStatus: Int32 {
     waitUntilExit()
     let status = status.withLock { $0 ?? 0 }
@@ -62,14 +62,14 @@ package final class ChildProcess: Sendable {
     end()
   }
 
-  /// SIGTERM.
+  /// Sends SIGTERM.
   package func terminate() { send(SIGTERM) }
 
   package func send(_ signal: Int32) {
     status.withLock { if $0 == nil { kill(processIdentifier, signal) } }
   }
 
-  /// Its remains stay where they are.
+  /// Waits for the end without reaping the process.
   private static func wait(for pid: Int32) {
     var information = siginfo_t()
     while waitid(P_PID, UInt32(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
@@ -87,15 +87,15 @@ package final class ChildProcess: Sendable {
 extension ChildProcess {
   package struct Result: Sendable {
     package let status: Int32
-    /// What it wrote to its standard output and error.
+    /// The bytes of its standard output and error.
     package let bytes: [UInt8]
     package var output: String { String(decoding: bytes, as: UTF8.self) }
   }
 
-  /// Runs a program to its end.
+  /// Runs a program and waits for its end.
   /// - Parameters:
-  ///   - environment: all of its variables; nil: this process's.
-  ///   - patience: seconds after which it is killed; nil: it may take as long as it likes.
+  ///   - environment: All of its variables. If `nil`, those of this process.
+  ///   - patience: The seconds after which it is killed. If `nil`, there is no limit.
   package static func run(
     _ executable: String, _ arguments: [String], environment: [String: String]? = nil,
     directory: String? = nil, input: Stream = .nothing, patience: Double? = nil
@@ -106,7 +106,7 @@ extension ChildProcess {
       output: .pipe(output), error: nil)
     let isOver = Gate()
     if let patience {
-      Thread.spawn(name: "test-patience") { if !isOver.wait(seconds: patience) { child.send(SIGKILL) } }
+      POSIXThread.spawn(name: "test-patience") { if !isOver.wait(seconds: patience) { child.send(SIGKILL) } }
     }
     let bytes = Array(output.fileHandleForReading.readDataToEndOfFile())
     let status = child.terminationStatus
@@ -114,7 +114,7 @@ extension ChildProcess {
     return Result(status: status, bytes: bytes)
   }
 
-  /// This process's variables, and others beside them or in their place.
+  /// Returns this process's variables, with others added or replaced.
   package static func environment(with others: [String: String]) -> [String: String] {
     ProcessInfo.processInfo.environment.merging(others) { $1 }
   }

@@ -1,14 +1,14 @@
 package import Foundation
 
-/// The real binary, run to its end.
+/// Runs of the real binary to its end.
 package enum FerryCommand {
-  /// Whom a test runs it as that wants to be refused something: root is refused nothing.
+  /// The user without privileges. Tests of refused access use it, because root is refused nothing.
   package static let nobody: UInt32 = 65_534
 
   /// - Parameters:
-  ///   - wrapper: a command to run the binary with, such as `unshare`.
-  ///   - environment: variables beside this process's.
-  ///   - patience: seconds after which it is killed: it runs instead of saying what is wrong.
+  ///   - wrapper: A command that runs the binary, such as `unshare`.
+  ///   - environment: Additional variables.
+  ///   - patience: The seconds after which the binary is killed, in case it serves instead of reporting an error.
   package static func run(
     _ arguments: [String], wrapper: [String] = [], environment: [String: String] = [:],
     input: FileHandle? = nil, patience: Double = 30
@@ -19,13 +19,13 @@ package enum FerryCommand {
       patience: patience)
   }
 
-  /// Runs the binary as a user without rights, where this process has them all.
+  /// The wrapper that runs the binary as the user without privileges. Empty unless this process is root.
   package static var asNobody: [String] {
     guard geteuid() == 0 else { return [] }
     return ["setpriv", "--reuid=\(nobody)", "--regid=\(nobody)", "--clear-groups", "--inh-caps=-all", "--"]
   }
 
-  /// Gives a file to that user.
+  /// Makes the user without privileges the owner of a file.
   package static func giveToNobody(_ path: String) {
     if geteuid() == 0 { chown(path, nobody, nobody) }
   }

@@ -2,10 +2,11 @@ import Foundation
 import Glibc
 
 extension FerryProcess {
-  /// Returns when it has seen the networks of its namespace as they are now. It must know some class of interfaces.
+  /// Waits until the service has noticed the current networks of its namespace. The service needs at least one
+  /// configured class of interfaces.
   ///
-  /// An address that is added last is the sign: until it is known to be this machine's, there is no way to it for who may
-  /// not use all networks.
+  /// The function adds an address last. Until the service knows that this address is local, tasks with restricted
+  /// networks have no route to it.
   package func seeNetworks() throws {
     guard let namespace else { return }
     let address = "10.77.\(Int.random(in: 0...255)).\(Int.random(in: 1...254))"
@@ -18,10 +19,10 @@ extension FerryProcess {
       if try run("http://\(address):1/", session: session).errorCode == -1004 { return }
       usleep(20_000)
     }
-    throw Socket.Failure(operation: "the networks are not seen", errno: 0)
+    throw Socket.Failure(operation: "Ferry did not see the networks in time", errno: 0)
   }
 
-  /// What to run it with for it to see a file of the system with other contents.
+  /// Returns the wrapper in which a system file has other contents.
   package static func replacing(_ file: String, by text: String) throws -> [String] {
     let path = TemporaryDirectory.make("ferry-etc") + "/file"
     try text.write(toFile: path, atomically: true, encoding: .utf8)

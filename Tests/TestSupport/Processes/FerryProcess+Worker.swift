@@ -1,7 +1,7 @@
 import Foundation
 import JSON
 
-/// The process that carries out the tasks of background sessions, and outlives the service.
+/// The worker of a service under test.
 package struct FerryWorker: Sendable {
   /// The service's data directory.
   private let directory: String
@@ -12,7 +12,7 @@ package struct FerryWorker: Sendable {
     lock = directory + "/worker.lock"
   }
 
-  /// Its pid; nil where there is none. The number alone could be another program's by now.
+  /// The worker's pid, or `nil` if none runs. The command line is checked, because the pid may have been reused.
   package var pid: Int32? {
     guard let data = FileManager.default.contents(atPath: lock),
       let number = (try? JSONParser.parse(Array(data)))?["pid"]?.integer, isWorker("\(number)")
@@ -20,35 +20,36 @@ package struct FerryWorker: Sendable {
     return Int32(number)
   }
 
-  /// A process that has ended has no command line, whether somebody has waited for it or not.
+  /// An ended process has an empty command line, whether reaped or not.
   private func isWorker(_ pid: String) -> Bool {
     let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") ?? Data()
     let words = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     return words.contains("worker") && words.contains(directory)
   }
 
-  /// The pid of one that runs and is not `former`; waits for it, at most a minute.
+  /// Waits, at most a minute, for a worker other than `former`. Returns its pid.
   package func wait(after former: Int32? = nil) throws -> Int32 {
     let end = Date().addingTimeInterval(60)
     while Date() < end {
       if let pid, pid != former { return pid }
       usleep(10_000)
     }
-    throw Socket.Failure(operation: "no worker came", errno: 0)
+    throw Socket.Failure(operation: "no worker started", errno: 0)
   }
 
-  /// The pid of the first one, once it takes commands: until then SIGTERM ends it at once.
+  /// Waits until the first worker accepts commands, and returns its pid. Earlier, SIGTERM would end the worker at
+  /// once.
   package func waitUntilItWorks() throws -> Int32 {
     let pid = try wait()
     let end = Date().addingTimeInterval(60)
     while Date() < end {
-      if log.contains("carries background tasks out") { return pid }
+      if log.contains("carrying out background tasks") { return pid }
       usleep(10_000)
     }
-    throw Socket.Failure(operation: "the worker has not begun to work", errno: 0)
+    throw Socket.Failure(operation: "the worker did not begin to work in time", errno: 0)
   }
 
-  /// Sends a signal, and returns whether the process has ended in so many seconds.
+  /// Sends a signal. Returns whether the worker ends within `patience` seconds.
   @discardableResult
   package func send(_ signal: Int32, patience: Double = 10) throws -> Bool {
     let pid = try wait()
@@ -61,7 +62,7 @@ package struct FerryWorker: Sendable {
     return true
   }
 
-  /// What it and those before it have logged.
+  /// The log of this worker and earlier workers.
   package var log: String {
     (try? String(contentsOfFile: directory + "/worker.log", encoding: .utf8)) ?? ""
   }
@@ -70,7 +71,7 @@ package struct FerryWorker: Sendable {
 extension FerryProcess {
   package var worker: FerryWorker { FerryWorker(directory: directory) }
 
-  /// SIGKILL to the worker, where there is one: nothing of a test is to outlive it.
+  /// Kills the worker, if there is one, so that it does not outlive the test.
   func endWorker() {
     guard let pid = worker.pid else { return }
     Foundation.kill(pid, SIGKILL)

@@ -4,32 +4,32 @@ import JSON
 import Synchronization
 import Testing
 
-/// The real binary, on a free port and a data directory of its own.
+/// A `ferry serve` process on a free port, by default with a data directory of its own.
 package final class FerryProcess: FerryAPI {
   package let port: Int
   package let directory: String
-  /// The version of libcurl that it says it has loaded.
+  /// The version of libcurl in the `listening` log entry.
   package let libcurl: String
-  /// What it had logged when it said that it listens.
+  /// The log up to the `listening` entry.
   package let startLog: String
   private let process: ChildProcess
   private let output = Pipe()
   private let logged = SharedBytes()
   private let ownsDirectory: Bool
-  /// How many of them use a directory.
+  /// The number of running services by data directory.
   private static let users = Mutex<[String: Int]>([:])
-  /// Whether the worker goes on when this service's test has no more use for it.
+  /// Whether the worker outlives this service.
   package var leavesWorker = false
-  /// The version of libcurl that is to be loaded; nil: whichever there is.
+  /// The version of libcurl that must be loaded. If `nil`, any.
   package static let wantedLibcurl = ProcessInfo.processInfo.environment["WANTED_LIBCURL"]
-  /// The network that it is in; nil: this process's.
+  /// The namespace of the service. If `nil`, that of this process.
   package let namespace: NetworkNamespace?
 
   /// - Parameters:
-  ///   - networks: what `--allow-network` opens.
-  ///   - wrapper: a command to run the binary with, such as `unshare`.
-  ///   - input: its standard input.
-  ///   - announced: hears what it has logged before it listens, each time that there is more.
+  ///   - networks: The values of `--allow-network`.
+  ///   - wrapper: A command that runs the binary, such as `unshare`.
+  ///   - input: The standard input.
+  ///   - announced: Receives the log so far, whenever it grows, until the service listens.
   package init(
     directory: String? = nil, networks: [String] = ["127.0.0.0/8"], options: [String] = [],
     wrapper: [String] = [], environment: [String: String] = [:], in namespace: NetworkNamespace? = nil,
@@ -51,19 +51,19 @@ package final class FerryProcess: FerryAPI {
       kill()
       throw Socket.Failure(operation: "ferry has loaded libcurl \(libcurl)", errno: 0)
     }
-    // A thread and not a readability handler: its dispatch source may outlive the descriptor, and brings all down.
+    // A readability handler is unsafe here: its dispatch source may outlive the descriptor and crash the process.
     Self.users.withLock { $0[self.directory, default: 0] += 1 }
     let handle = output.fileHandleForReading
     let logged = logged
-    Thread.spawn(name: "test-output") {
+    POSIXThread.spawn(name: "test-output") {
       while case let data = handle.availableData, !data.isEmpty { logged.withLock { $0 += data } }
     }
   }
 
-  /// What it has logged since it listens.
+  /// The log since the service listens.
   package var log: [UInt8] { logged.withLock { Array($0) } }
 
-  /// Waits, at most 20 s, until it has logged that so many times since it listens.
+  /// Waits, at most 20 s, until the log contains the text `count` times. Returns whether it does.
   package func hasLogged(_ text: String, times count: Int = 1) -> Bool {
     for _ in 0..<1000 {
       if String(decoding: log, as: UTF8.self).components(separatedBy: text).count > count { return true }
@@ -79,19 +79,19 @@ package final class FerryProcess: FerryAPI {
       users[directory, default: 1] -= 1
       return users[directory] == 0
     }
-    // Where another goes on, that one tells the end.
+    // If another service uses the directory, that service reviews the journal.
     if isLast, worker.pid == nil { review() }
     if ownsDirectory { try? FileManager.default.removeItem(atPath: directory) }
   }
 
-  /// Every test is one of what tasks and sessions may tell.
+  /// Checks the journal of every test against the life cycles of tasks and sessions.
   private func review() {
     for fault in JournalReview(of: directory)?.faults ?? [] {
-      Issue.record("The journal in \(directory) tells what URLSession would not: \(fault)")
+      Issue.record("The journal in \(directory) breaks a rule of URLSession: \(fault)")
     }
   }
 
-  /// Where the build put the binary: beside the tests.
+  /// The binary, which the build puts into the directory of the tests.
   package static var binary: String {
     let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("ferry").path
@@ -120,19 +120,19 @@ package final class FerryProcess: FerryAPI {
 
   package var processIdentifier: Int32 { process.processIdentifier }
 
-  /// SIGKILL.
+  /// Sends SIGKILL and waits for the end.
   package func kill() {
     process.send(SIGKILL)
     process.waitUntilExit()
   }
 
-  /// Does nothing to a process that has ended: its number may be another's.
+  /// Sends a signal, unless the process has ended and its pid may be reused.
   package func signal(_ number: Int32) { process.send(number) }
 
-  /// Waits for its end without a signal; returns the exit status.
+  /// Waits for the end and returns the exit status.
   package func end() -> Int32 { process.terminationStatus }
 
-  /// SIGTERM; returns the exit status.
+  /// Sends SIGTERM, waits for the end, and returns the exit status.
   package func terminate() -> Int32 {
     process.terminate()
     return process.terminationStatus
@@ -140,10 +140,10 @@ package final class FerryProcess: FerryAPI {
 
   // MARK: Calls
 
-  /// A connection to it.
+  /// Opens a connection to the service.
   package func client() throws -> HTTPClient { try HTTPClient(port: port, in: namespace) }
 
-  /// One request on a connection of its own.
+  /// Sends a request on a new connection.
   package func send(
     _ method: String, _ target: String, _ body: [UInt8]?, _ fields: [(String, String)]
   ) throws -> HTTPReply {
@@ -155,7 +155,7 @@ package final class FerryProcess: FerryAPI {
   }
 }
 
-/// Bytes that a thread adds to while a test reads them.
+/// Bytes that a thread appends while a test reads.
 private final class SharedBytes: Sendable {
   private let bytes = Mutex(Data())
   func withLock<T>(_ body: (inout Data) -> T) -> T where T: Sendable { bytes.withLock { body(&$0) } }

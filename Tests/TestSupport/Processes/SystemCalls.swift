@@ -1,19 +1,20 @@
 import Foundation
 
-/// The system calls of a process that change files, as strace writes them.
+/// The system calls of a process that change files, logged by strace.
 package struct SystemCalls {
   package let file: String
 
   package init(file: String) { self.file = file }
 
-  /// Runs a command under strace, which is not its parent: signals go to the command.
+  /// The wrapper that runs a command under strace. The command stays the direct child (`-D`), so it receives the
+  /// signals.
   package var wrapper: [String] {
     let calls =
       "trace=%file,write,pwrite64,pwritev,pwritev2,writev,ftruncate,fallocate,copy_file_range,sendfile"
     return ["strace", "-D", "-f", "--seccomp-bpf", "-y", "-s", "8", "-e", calls, "-o", file]
   }
 
-  /// The lines behind the first `count`; waits, at most 10 s, until the process has ended.
+  /// Waits, at most 10 s, for the end of the process. Returns the lines after the first `count`.
   package func lines(after count: Int) throws -> ArraySlice<String> {
     for _ in 0..<500 where all().last?.contains("+++") != true { usleep(20_000) }
     return all().dropFirst(count)
@@ -24,7 +25,7 @@ package struct SystemCalls {
     return text.split(separator: "\n").map(String.init)
   }
 
-  /// What was written to files with a name: path and bytes.
+  /// Returns the bytes written to each named file.
   package static func written(_ lines: ArraySlice<String>) -> [String: Int] {
     var bytes: [String: Int] = [:]
     for line in lines {
@@ -40,7 +41,7 @@ package struct SystemCalls {
     return bytes
   }
 
-  /// The calls that make names, or take them away.
+  /// Returns the calls that create, rename or delete names.
   package static func named(_ lines: ArraySlice<String>) -> [String] {
     let verbs = ["rename", "link", "symlink", "mkdir", "mknod", "creat", "unlink", "rmdir", "truncate"]
     return lines.filter { line in

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The Apache HTTP server, for what it asks of its clients: Basic, Digest with nonces that become stale, and Negotiate.
+/// The Apache HTTP server, for authentication: Basic, Digest with expiring nonces, and Negotiate.
 ///
-/// `/open/`, `/basic/`, `/digest/`, `/stale/` and, with a realm of Kerberos, `/kerberos/` hold the same files. All of them take
-/// uploads, by PUT or POST and under any name. The user is `alice`.
+/// `/open/`, `/basic/`, `/digest/`, `/stale/` and, with a Kerberos realm, `/kerberos/` contain the same files. All
+/// of them accept uploads, by PUT or POST and under any name. The user is `alice`.
 package final class ApacheServer: Sendable {
   package enum Face: String, CaseIterable, Sendable {
     case plain
-    /// With the certificate `good`, and HTTP/2.
+    /// TLS with the certificate `good`, and HTTP/2.
     case secure
   }
   package static let user = "alice"
@@ -18,11 +18,13 @@ package final class ApacheServer: Sendable {
   private let uploads: String
 
   /// - Parameters:
-  ///   - files: the static files, name and size; their bytes are `NginxServer.contents(_:)`.
-  ///   - nonceLifetime: of the nonces of `/digest/`, in seconds; those of `/stale/` live for one.
-  ///   - realm: who `/kerberos/` is for.
-  ///   - hasHTTP2: whether the secure face speaks it. Its requests are logged when Apache next has to do with their
-  ///     connection, which may be never.
+  ///   - files: The names and sizes of the static files, which contain `NginxServer.contents(_:)`.
+  ///   - nonceLifetime: The lifetime in seconds of the nonces of `/digest/`. The nonces of `/stale/` live for one
+  ///     second.
+  ///   - realm: The Kerberos realm of `/kerberos/`.
+  ///   - hasHTTP2: Whether the TLS port speaks HTTP/2. Apache logs an HTTP/2 request at the next activity of its
+  ///     connection,
+  ///     which may never come.
   package init(
     files: [String: Int] = ["hello.txt": 5000], nonceLifetime: Int = 300, hasHTTP2: Bool = true,
     kerberos realm: KerberosRealm? = nil
@@ -37,7 +39,7 @@ package final class ApacheServer: Sendable {
         let text = Self.configuration(
           ports, directory, nonceLifetime, hasHTTP2: hasHTTP2, hasKerberos: realm != nil)
         try ServerFiles.write(text, to: directory + "/httpd.conf")
-        // A cache of replays would be left behind in /var/tmp.
+        // The replay cache would leave a file in /var/tmp.
         let environment = (realm?.environment ?? [:]).merging(["KRB5RCACHENAME": "none:"]) { $1 }
         return ServerProcess.Command(
           executable: "/usr/sbin/apache2", arguments: ["-d", directory, "-f", "httpd.conf", "-DFOREGROUND"],
@@ -46,23 +48,23 @@ package final class ApacheServer: Sendable {
     uploads = process.directory + "/uploads"
   }
 
-  /// The host is by default one that the service principal of the realm names, too.
+  /// Returns a URL. The default host matches the realm's service principal.
   package func url(_ face: Face, _ path: String, host: String = "localhost") -> String {
     "\(face == .plain ? "http" : "https")://\(host):\(process.ports[face == .plain ? 0 : 1])\(path)"
   }
 
-  /// What came as `/…/name`; nil before all of it was there.
+  /// Returns the bytes uploaded to `/…/name`, or `nil` until the upload is complete.
   package func uploaded(_ name: String) -> [UInt8]? {
     FileManager.default.contents(atPath: uploads + "/" + name).map(Array.init)
   }
 
-  /// A line for each request: method, target, status, and Authorization or "-".
-  /// - Parameter count: waits, at most 5 s, until so many have been answered.
+  /// Returns a line for each request: method, target, status, and Authorization or "-".
+  /// - Parameter count: The number of lines to wait for, at most 5 s.
   package func log(atLeast count: Int = 0) -> [String] {
     process.lines(of: "requests.log", atLeast: count).map { $0.replacing(#"\""#, with: "\"") }
   }
 
-  /// For each request: Proxy-Authorization, which is nobody's business here, or "-".
+  /// Returns `Proxy-Authorization` or "-" for each request. An origin must never receive that field.
   package func proxyFields(atLeast count: Int = 0) -> [String] {
     process.lines(of: "proxy.log", atLeast: count)
   }
@@ -73,7 +75,7 @@ package final class ApacheServer: Sendable {
     try manager.createDirectory(
       atPath: directory + "/uploads", withIntermediateDirectories: true,
       attributes: [.posixPermissions: 0o777])
-    // A copy: the user that it works as may not see this checkout.
+    // Apache's user may not read this checkout, so the script is copied.
     try manager.copyItem(atPath: ServerFiles.path("receive.sh"), toPath: directory + "/receive.sh")
     try manager.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory + "/receive.sh")
     try ServerFiles.write(kit.key, to: directory + "/key.pem")

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The realm FERRY.TEST: a key distribution centre with the user `alice`, the client `robot`, who has a keytab, and the
-/// service `HTTP/localhost`.
+/// The Kerberos realm FERRY.TEST: a key distribution centre with the user `alice`, the client `robot`, which has a
+/// keytab, and the service `HTTP/localhost`.
 package final class KerberosRealm: Sendable {
   package static let name = "FERRY.TEST"
   package static let user = "alice@FERRY.TEST"
@@ -22,12 +22,12 @@ package final class KerberosRealm: Sendable {
       })
   }
 
-  /// For a process that has neither ticket nor key.
+  /// The environment of a process with neither a ticket nor a key.
   package var environment: [String: String] {
     Self.environment(of: process.directory).merging(["KRB5CCNAME": cache("none")]) { $1 }
   }
 
-  /// For a process that finds a ticket of `robot`'s in its cache.
+  /// Returns the environment of a process with a ticket of `robot` in its cache.
   package func withTicket() throws -> [String: String] {
     let cache = cache("ticket")
     try Self.run(
@@ -36,7 +36,7 @@ package final class KerberosRealm: Sendable {
     return environment.merging(["KRB5CCNAME": cache]) { $1 }
   }
 
-  /// For a process that has no ticket and gets one with the key of `robot`'s.
+  /// Returns the environment of a process that has no ticket and gets one with the keytab of `robot`.
   package func withKeytab() -> [String: String] {
     environment.merging([
       "KRB5CCNAME": cache("keytab-\(UUID().uuidString)"),
@@ -49,12 +49,12 @@ package final class KerberosRealm: Sendable {
     Array(FileManager.default.contents(atPath: process.directory + "/service.keytab") ?? Data())
   }
 
-  /// What the centre did: AS_REQ and TGS_REQ lines, among others.
+  /// Returns the centre's log, which contains AS_REQ and TGS_REQ lines.
   package func log() -> [String] { process.lines(of: "error.log") }
 
-  /// The centre takes connections and answers nobody until `goOn()`.
+  /// Freezes the centre until `goOn()`. A frozen centre accepts connections, but answers no request.
   package func pause() { process.pause() }
-  package func goOn() { process.goOn() }
+  package func resume() { process.resume() }
 
   private func cache(_ name: String) -> String { "FILE:\(process.directory)/cache-\(name)" }
 
@@ -62,7 +62,7 @@ package final class KerberosRealm: Sendable {
     ["KRB5_CONFIG": directory + "/krb5.conf", "KRB5_KDC_PROFILE": directory + "/kdc.conf"]
   }
 
-  /// The database and the keytabs. The port is not known yet, and nobody asks for it.
+  /// Writes the database and the keytabs. These commands do not need the port, which is still unknown.
   private static func write(to directory: String) throws {
     try ServerFiles.write(clientProfile(0, directory), to: directory + "/krb5.conf")
     try ServerFiles.write(serverProfile(0, directory), to: directory + "/kdc.conf")
@@ -91,7 +91,7 @@ package final class KerberosRealm: Sendable {
     }
   }
 
-  /// Nothing is asked of the name service, so that `localhost` stays what it is.
+  /// The name service is not used, so `localhost` is not canonicalised.
   private static func clientProfile(_ port: Int, _ directory: String) -> String {
     """
     [libdefaults]

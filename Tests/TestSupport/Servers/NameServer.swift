@@ -1,7 +1,7 @@
 import EventLoop
 import Glibc
 
-/// A DNS server in a network of its own (port 53 of all its addresses): every name has one IPv4 address.
+/// A DNS server in a namespace, at port 53 of all its addresses. Every name has the same IPv4 address.
 package final class NameServer: Sendable {
   private let descriptor: Int32
 
@@ -17,7 +17,7 @@ package final class NameServer: Sendable {
     }
     guard status == 0 else { throw Socket.Failure(operation: "bind to port 53", errno: errno) }
     let numbers = address.split(separator: ".").compactMap { UInt8($0) }
-    Thread.spawn(name: "test-names") { Self.serve(descriptor, numbers) }
+    POSIXThread.spawn(name: "test-names") { Self.serve(descriptor, numbers) }
   }
 
   deinit { shutdown(descriptor, Int32(SHUT_RDWR)) }
@@ -42,7 +42,7 @@ package final class NameServer: Sendable {
     }
   }
 
-  /// RFC 1035, section 4.1: the question again, and for type A a record that points to its name.
+  /// RFC 1035 §4.1: the reply contains the question section of the query. For type A it has a record that points to the name.
   private static func answer(_ query: [UInt8], _ address: [UInt8]) -> [UInt8] {
     guard query.count > 12, let end = query[12...].firstIndex(of: 0), end + 4 < query.count else {
       return [0]

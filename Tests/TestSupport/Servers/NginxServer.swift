@@ -1,79 +1,84 @@
 import Foundation
 
-/// A real web server, on free ports and in a directory of its own: TLS with good and bad certificates, HTTP/2, static
-/// files with ETag, Last-Modified and ranges. Text files (`.txt`) are compressed for those who ask for it. `/moved` redirects
-/// to `/hello.txt`; `/upgrade` and `/downgrade` do so with another scheme. `/basic/` has the same files, for the user `alice`.
-/// Where clients show certificates, `/who` answers with how that went and the subject, such as `SUCCESS CN=client`.
-/// `/who/last` does so, too, and ends the connection where that is HTTP/1.1. So does `/tls`, which tells of the connection:
-/// version, `r` where an earlier TLS session was resumed (else `.`), the name that was asked for, the protocol that was
-/// chosen. `/put/` takes uploads. `/cookie` answers with the Cookie field, and sets what `X-Set` says.
+/// The nginx web server: TLS with good and bad certificates, HTTP/2, and static files with ETag, Last-Modified and
+/// ranges.
+///
+/// - Text files (`.txt`) are compressed if the client accepts gzip.
+/// - `/moved` redirects to `/hello.txt`. `/upgrade` and `/downgrade` also change the scheme.
+/// - `/basic/` has the same files for the user `alice`.
+/// - `/put/` accepts uploads.
+/// - `/cookie` answers with the `Cookie` field and sets the cookie in `X-Set`.
+/// - `/who` answers with the result and the subject of the client certificate, such as `SUCCESS CN=client`.
+/// - `/who/last` does the same and closes an HTTP/1.1 connection.
+/// - `/tls` closes it too, and answers with the version, `r` for a resumed TLS session or `.`, the requested name,
+///   and the protocol.
 package final class NginxServer {
-  /// One port of it.
-  package enum Face: String, CaseIterable, Sendable {
+  /// A port of the server.
+  package enum Site: String, CaseIterable, Sendable {
     case plain
     // TLS, each with the certificate of that name.
     case good, expired, notYetValid, wrongHost, selfSigned, unknownRoot
-    /// TLS 1.3 and nothing older.
+    /// TLS 1.3 only.
     case onlyTLS13
-    /// Answers 400 to who shows no certificate of the authority's.
+    /// Answers 400 unless the client has a certificate of the authority.
     case asksForCertificate
-    /// Takes one, or none.
+    /// Requests a client certificate, but does not require it.
     case optionalCertificate
-    /// With a certificate that an intermediate authority signed, and the certificate of that one.
+    /// With a certificate of the intermediate authority, whose own certificate follows.
     case intermediate
   }
 
   package static let user = "alice"
   package static let password = "s3cret-nginx"
 
-  /// The PEM file of the authority that signed what is good.
+  /// The PEM file of the authority that signed the good certificates.
   package var authorityFile: String { process.directory + "/authority.pem" }
-  /// The PEM file of a certificate, for clients that show one, and the one of the key of them all.
+  /// Returns the PEM file of a certificate for a client. `keyFile` has the key of all.
   package func certificateFile(_ leaf: CertificateKit.Leaf) -> String { process.directory + "/\(leaf).pem" }
   package var keyFile: String { process.directory + "/key.pem" }
   private let process: ServerProcess
 
   /// - Parameters:
-  ///   - files: the static files, name and size; their bytes are `contents(_:)`.
-  ///   - hasHTTP2: false for a server that speaks HTTP/1.1 alone.
-  ///   - isCacheable: whether a cache may keep the files: without that, every request comes here.
+  ///   - files: The names and sizes of the static files, which contain `contents(_:)`.
+  ///   - hasHTTP2: Whether the server speaks HTTP/2 in addition to HTTP/1.1.
+  ///   - isCacheable: Whether a cache may store the files. If false, every request reaches the server.
   package init(
     files: [String: Int] = ["hello.txt": 5000], hasHTTP2: Bool = true, isCacheable: Bool = false
   ) throws {
     process = try ServerProcess(
-      "nginx", ports: Face.allCases.count, hasIPv6: Self.hasIPv6,
+      "nginx", ports: Site.allCases.count, hasIPv6: Self.hasIPv6,
       prepare: { try Self.write(files, try CertificateKit.shared(), to: $0) },
       command: { directory, ports in
-        let ports = Dictionary(uniqueKeysWithValues: zip(Face.allCases, ports))
+        let ports = Dictionary(uniqueKeysWithValues: zip(Site.allCases, ports))
         try ServerFiles.write(Self.configuration(ports, hasHTTP2, isCacheable), to: directory + "/nginx.conf")
         return ServerProcess.Command(
           executable: "/usr/sbin/nginx", arguments: ["-p", directory, "-c", "nginx.conf", "-e", "error.log"])
       })
   }
 
-  /// Whether this machine has the address `::1`; every port then listens there, too.
+  /// Whether this machine has the address `::1`. If so, every port also listens there.
   package static let hasIPv6 =
     (try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8))?
     .contains("00000000000000000000000000000001 ") ?? false
 
-  package func url(_ face: Face, _ path: String, host: String = "127.0.0.1") -> String {
+  package func url(_ face: Site, _ path: String, host: String = "127.0.0.1") -> String {
     "\(face == .plain ? "http" : "https")://\(host):\(port(face))\(path)"
   }
 
-  package func port(_ face: Face) -> Int {
-    zip(Face.allCases, process.ports).first { $0.0 == face }?.1 ?? 0
+  package func port(_ face: Site) -> Int {
+    zip(Site.allCases, process.ports).first { $0.0 == face }?.1 ?? 0
   }
 
-  /// A line for each request: method, target, status, and Authorization or "-".
-  /// - Parameter count: waits, at most 5 s, until so many have been answered.
+  /// Returns a line for each request: method, target, status, and Authorization or "-".
+  /// - Parameter count: The number of lines to wait for, at most 5 s.
   package func log(atLeast count: Int = 0) -> [String] { process.lines(of: "requests.log", atLeast: count) }
 
-  /// What was put as `/put/name`; nil before all of it was there.
+  /// Returns the bytes uploaded to `/put/name`, or `nil` until the upload is complete.
   package func uploaded(_ name: String) -> [UInt8]? {
     FileManager.default.contents(atPath: process.directory + "/uploads/" + name).map(Array.init)
   }
 
-  /// What a file of that size holds.
+  /// Returns the contents of a file of this size.
   package static func contents(_ size: Int) -> [UInt8] {
     (0..<size).map { UInt8(ascii: "a") + UInt8(truncatingIfNeeded: ($0 &* $0 >> 7) % 26) }
   }
@@ -88,7 +93,7 @@ package final class NginxServer {
   }
 
   private static func configuration(
-    _ ports: [Face: Int], _ hasHTTP2: Bool, _ isCacheable: Bool
+    _ ports: [Site: Int], _ hasHTTP2: Bool, _ isCacheable: Bool
   ) -> String {
     let secure = hasHTTP2 ? " ssl http2" : " ssl"
     let servers = ports.map { face, port in
@@ -131,7 +136,7 @@ package final class NginxServer {
       pid pid;
       events { worker_connections 512; }
       http {
-        # No quotation mark is escaped; what is missing is "-" all the same.
+        # Values are not escaped. A missing field is logged as "-".
         map $http_authorization $shown_authorization { "" "-"; default $http_authorization; }
         log_format requests escape=none "$request_method $request_uri $status $shown_authorization";
         access_log requests.log requests;
@@ -147,7 +152,7 @@ package final class NginxServer {
       """
   }
 
-  private static func security(of face: Face) -> String {
+  private static func security(of face: Site) -> String {
     let leaf = CertificateKit.Leaf(rawValue: face.rawValue) ?? .good
     let versions = "ssl_protocols \(face == .onlyTLS13 ? "" : "TLSv1.2 ")TLSv1.3;"
     let certificate = "ssl_certificate \(leaf).pem; ssl_certificate_key key.pem; \(versions)"

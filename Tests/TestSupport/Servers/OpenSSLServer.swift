@@ -1,12 +1,13 @@
-/// A TLS server that is told by options what to speak (`openssl s_server`).
+/// A TLS server whose options select the protocol (`openssl s_server`).
 package final class OpenSSLServer {
   private let process: ServerProcess
   private var seen = 0
 
   /// - Parameters:
-  ///   - options: such as `-tls1_2`; separated by blanks. The authority is `authority.pem`.
-  ///   - isByHand: whether it says what `write` is told. Else it answers each GET with a page about the connection, and
-  ///     ends it.
+  ///   - options: Options such as `-tls1_2`, separated by spaces. The authority is `authority.pem`.
+  ///   - isByHand: Whether the server sends the text of `write`. If false, it answers each GET with a page about the
+  ///     connection
+  ///     and closes it.
   package init(
     _ options: String = "", certificate leaf: CertificateKit.Leaf = .good, isByHand: Bool = false
   ) throws {
@@ -25,19 +26,19 @@ package final class OpenSSLServer {
 
   // MARK: By hand
 
-  /// What goes to the client; or, where it is one letter and a line's end, a command: `R` renegotiates and asks for a
-  /// certificate (TLS 1.2), `c` asks for one after the handshake (TLS 1.3).
+  /// Sends text to the client. A line of one letter is a command. `R` renegotiates and requests a certificate (TLS
+  /// 1.2). `c` requests a certificate after the handshake (TLS 1.3).
   package func write(_ text: String) throws { try process.write(text) }
 
-  /// Waits, at most 5 s, until the server has received or said that since the last such call.
-  package func hasSeen(_ text: String) -> Bool {
+  /// Waits, at most 5 s, until the server's output since the last such call contains the text.
+  package func waitForOutput(_ text: String) -> Bool {
     guard let end = process.wait(for: text, in: "output.log", from: seen) else { return false }
     seen = end
     return true
   }
 
-  /// Whether it has so far.
-  package func hasSaid(_ text: String) -> Bool {
+  /// Returns whether the server's output contains the text now.
+  package func outputContains(_ text: String) -> Bool {
     process.lines(of: "output.log").contains { $0.contains(text) }
   }
 }

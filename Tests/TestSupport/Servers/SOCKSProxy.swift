@@ -1,4 +1,4 @@
-/// The SOCKS 5 proxy microsocks, for everybody or for the user `proxyuser`.
+/// The SOCKS 5 proxy microsocks, open or for the user `proxyuser`.
 package final class SOCKSProxy: Sendable {
   package static let user = "proxyuser"
   package static let password = "s3cret-socks"
@@ -16,7 +16,7 @@ package final class SOCKSProxy: Sendable {
 
   package var port: Int { process.ports[0] }
 
-  /// A line for each connection that it made, with the host's name as it was asked: `…: connected to localhost:8080`.
-  /// - Parameter count: waits, at most 5 s, for so many.
+  /// Returns a line for each connection, with the requested host name: `…: connected to localhost:8080`.
+  /// - Parameter count: The number of lines to wait for, at most 5 s.
   package func log(atLeast count: Int = 0) -> [String] { process.lines(of: "output.log", atLeast: count) }
 }

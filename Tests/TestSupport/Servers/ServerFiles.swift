@@ -1,23 +1,23 @@
 import Foundation
 
-/// Files that the tests' servers are made of.
+/// Files for the tests' servers.
 package enum ServerFiles {
-  /// One of those in `Tests/Servers`.
+  /// Returns the path of a file in `Tests/Servers`.
   package static func path(_ name: String) -> String {
     checkout + "/Tests/Servers/" + name
   }
 
-  /// One of the programs in `Tests/Clients`.
+  /// Returns the path of a program in `Tests/Clients`.
   package static func client(_ name: String) -> String { checkout + "/Tests/Clients/" + name }
 
   package static var openAPI: String { checkout + "/openapi.yaml" }
 
-  /// The Python of `scripts/test-venv.sh`.
+  /// The Python that `scripts/test-venv.sh` installs.
   package static var python: String { checkout + "/.build/test-venv/bin/python" }
 
   private static var checkout: String { Checkout.root.path }
 
-  /// Static files, name and size, in a folder; their bytes are `NginxServer.contents(_:)`.
+  /// Writes static files with `NginxServer.contents(_:)`, given by name and size, to a folder.
   static func write(_ files: [String: Int], to folder: String) throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     for (name, size) in files { try write(NginxServer.contents(size), to: folder + "/" + name) }

@@ -1,15 +1,15 @@
 import Foundation
 import Synchronization
 
-/// Somebody else's server as a child process: on free ports, in a directory of its own, at the head of a process group
-/// of its own that ends with its owner.
+/// A third-party server as a child process with free ports, a directory, and a process group that ends with this
+/// object.
 package final class ServerProcess: Sendable {
-  /// What is run. Its output goes to `output.log`.
+  /// The command line of the server, whose output goes to `output.log`.
   package struct Command: Sendable {
     let executable: String
     let arguments: [String]
     let environment: [String: String]
-    /// How the names begin of the shared memory that it leaves behind, however it is ended.
+    /// The prefix of the names of shared memory that remains after the server's end.
     let sharedMemory: String?
 
     package init(
@@ -39,10 +39,11 @@ package final class ServerProcess: Sendable {
   private let input: Pipe?
 
   /// - Parameters:
-  ///   - hasIPv6: whether it listens on `::1`, too.
-  ///   - hasInput: whether it reads what `write` is told.
-  ///   - prepare: puts files into the directory, once.
-  ///   - command: called again where another process took a port first: ports can only be named, not asked for.
+  ///   - hasIPv6: Whether the server also listens on `::1`.
+  ///   - hasInput: Whether the server reads the text of `write`.
+  ///   - prepare: Writes files to the directory, once.
+  ///   - command: Returns the command line. The closure is called again with other ports if another process has taken
+  ///     a port.
   package init(
     _ name: String, ports count: Int = 1, hasIPv6: Bool = false, hasInput: Bool = false,
     prepare: (_ directory: String) throws -> Void = { _ in },
@@ -51,7 +52,7 @@ package final class ServerProcess: Sendable {
     directory = TemporaryDirectory.make(name)
     input = hasInput ? Pipe() : nil
     do {
-      // Servers that root starts work as another user, who writes here.
+      // Servers that root starts run as another user, and that user has to write here.
       try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory)
       try prepare(directory)
       (process, ports, self.command) = try Self.start(name, count, hasIPv6, input, in: directory, command)
@@ -72,7 +73,7 @@ package final class ServerProcess: Sendable {
     try? FileManager.default.removeItem(atPath: directory)
   }
 
-  /// Servers that live as long as the tests do: nobody releases what is static.
+  /// Servers that live until the exit of the process, because static objects are not released.
   private static let running = Mutex<[Int32: (directory: String, command: Command)]>([:])
   private static let atExit: Void = {
     atexit {
@@ -84,15 +85,15 @@ package final class ServerProcess: Sendable {
     }
   }()
 
-  /// Takes its processor away until `goOn()`: it takes connections and answers nothing.
+  /// Freezes the server until `goOn()`. A frozen server accepts connections, but does not answer.
   package func pause() { kill(id, SIGSTOP) }
-  package func goOn() { kill(id, SIGCONT) }
+  package func resume() { kill(id, SIGCONT) }
 
   package func write(_ text: String) throws {
     try input?.fileHandleForWriting.write(contentsOf: Data(text.utf8))
   }
 
-  /// All that it started, and it.
+  /// Kills the server and its children.
   private static func end(_ id: Int32) {
     kill(-id, SIGKILL)
     kill(id, SIGKILL)
@@ -125,13 +126,14 @@ package final class ServerProcess: Sendable {
     throw Socket.Failure(operation: "\(name) did not start: \(logs.joined())", errno: 0)
   }
 
-  /// Below the range out of which the kernel gives ports to everybody else.
+  /// Returns ports below the range from which the kernel assigns ports.
   private static func freePorts(_ count: Int) -> [Int] {
     let ports = (10_000..<32_000).shuffled().lazy.filter { (try? Socket(connectingTo: $0)) == nil }
     return Array(ports.prefix(count))
   }
 
-  /// Whether the process itself does: a connection would not tell it from another that was faster.
+  /// Returns whether this process itself listens. A successful connection might reach another process that took the
+  /// port first.
   private static func listens(_ id: Int32, on ports: [Int], _ hasIPv6: Bool) -> Bool {
     let folder = "/proc/\(id)/fd"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -146,8 +148,8 @@ package final class ServerProcess: Sendable {
     }
   }
 
-  /// The rows of a table that may be those of listeners. A busy test machine has thousands of others: the C library looks for
-  /// these few, since Swift without optimization would be the slowest part of a test.
+  /// Returns the rows of a socket table that may be listeners. The C library filters the thousands of other rows,
+  /// because unoptimised Swift is slow.
   private static func listening(in name: String) -> [String] {
     var (rows, row, capacity) = ([String](), UnsafeMutablePointer<CChar>?.none, 0)
     guard let file = fopen("/proc/net/" + name, "re") else { return [] }
@@ -163,7 +165,8 @@ package final class ServerProcess: Sendable {
 
   // MARK: Files
 
-  /// The lines of one of its logs. Servers write them when they have answered: waits, at most 5 s, for as many.
+  /// Returns the lines of a log. Servers log after they answer, so the function waits, at most 5 s, for `count`
+  /// lines.
   package func lines(of file: String, atLeast count: Int = 0) -> [String] {
     let limit = Date().addingTimeInterval(5)
     while true {
@@ -174,8 +177,8 @@ package final class ServerProcess: Sendable {
     }
   }
 
-  /// Waits, at most 5 s, until one of its logs has that text behind the first `offset` bytes.
-  /// - Returns: the offset behind it; nil where it did not come.
+  /// Waits, at most 5 s, until a log contains the text after the first `offset` bytes.
+  /// - Returns: The offset of the end of the text, or `nil` if it does not appear.
   package func wait(for text: String, in file: String, from offset: Int = 0) -> Int? {
     let limit = Date().addingTimeInterval(5)
     repeat {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The proxy squid, without a cache: to any port, for everybody or for the user `proxyuser`.
+/// The proxy squid without a cache, for any port, open or for the user `proxyuser`.
 package final class SquidProxy: Sendable {
   package enum Authentication: String, CaseIterable, Sendable { case none, basic, digest }
   package static let user = "proxyuser"
@@ -29,14 +29,14 @@ package final class SquidProxy: Sendable {
   package var port: Int { process.ports[0] }
   package var url: String { "http://127.0.0.1:\(port)" }
 
-  /// A line for each request: method, target, status, and Proxy-Authorization or "-". A tunnel's is written when it ends. A connection
-  /// without a request has none.
-  /// - Parameter count: waits, at most 5 s, until so many have been answered.
+  /// Returns a line for each request: method, target, status, and Proxy-Authorization or "-". A tunnel is logged at
+  /// its end. A connection without a request is not logged.
+  /// - Parameter count: The number of lines to wait for, at most 5 s.
   package func log(atLeast count: Int = 0) -> [String] {
     process.lines(of: "requests.log", atLeast: count).map { $0.removingPercentEncoding ?? $0 }
   }
 
-  /// The name of its shared memory.
+  /// Returns the prefix of squid's shared memory.
   private static func service(_ port: Int) -> String { "ferrytest\(port)" }
 
   private static func configuration(

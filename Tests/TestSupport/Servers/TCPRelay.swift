@@ -2,12 +2,12 @@ import EventLoop
 import Glibc
 import Synchronization
 
-/// Passes connections on to a server on this machine, notes what clients send, and can cut or redirect them: what is
-/// behind a port changes without the port.
+/// A relay to a server on this machine that records the bytes of clients, and that can cut or redirect connections at
+/// an unchanged port.
 package final class TCPRelay: Sendable {
   private struct State {
     var target: Int
-    /// Of each connection: both ends, and what the client sent.
+    /// Both ends of each connection. `sent` contains the bytes from each client.
     var ends: [(client: Socket, server: Socket)] = []
     var sent: [[UInt8]] = []
   }
@@ -20,7 +20,7 @@ package final class TCPRelay: Sendable {
     state = Mutex(State(target: target))
     (listener, port) = Socket.listen()
     let listener = listener
-    Thread.spawn(name: "test-relay") { [weak self] in
+    POSIXThread.spawn(name: "test-relay") { [weak self] in
       while true {
         let descriptor = accept(listener, nil, nil)
         guard descriptor >= 0, let self else { return }
@@ -34,14 +34,14 @@ package final class TCPRelay: Sendable {
     cut()
   }
 
-  /// Where connections go from now on.
+  /// Sets the port for new connections.
   package func redirect(to target: Int) { state.withLock { $0.target = target } }
 
-  /// How many connections there were.
+  /// The number of connections so far.
   package var connections: Int { state.withLock { $0.sent.count } }
 
-  /// The types of the TLS records that clients sent, of each connection (RFC 8446 §5.1): 20 change_cipher_spec, 21 alert,
-  /// 22 handshake, 23 application_data.
+  /// The types of the TLS records that clients sent on each connection (RFC 8446 §5.1): 20 change_cipher_spec, 21
+  /// alert, 22 handshake, 23 application_data.
   package var records: [[UInt8]] { state.withLock { $0.sent.map(Self.types) } }
 
   /// Ends all connections.
@@ -62,14 +62,14 @@ package final class TCPRelay: Sendable {
       state.sent.append([])
       return state.sent.count - 1
     }
-    Thread.spawn(name: "test-relay-up") { [weak self] in
+    POSIXThread.spawn(name: "test-relay-up") { [weak self] in
       while let bytes = try? client.readSome() {
         self?.state.withLock { $0.sent[index] += bytes }
         guard (try? server.write(bytes)) != nil else { break }
       }
       server.shutdownWrites()
     }
-    Thread.spawn(name: "test-relay-down") {
+    POSIXThread.spawn(name: "test-relay-down") {
       while let bytes = try? server.readSome() {
         guard (try? client.write(bytes)) != nil else { break }
       }

@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// `/v1/sessions/{id}/credentials`: what can be stored, listed and forgotten.
+/// `/v1/sessions/{id}/credentials`: store, list and delete.
 @Suite(.serialized, .blocking, .sharing) struct CredentialRouteTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let session: String
   private var path: String { "/v1/sessions/\(session)/credentials" }
 
@@ -26,7 +26,7 @@ import Testing
     } ?? []
   }
 
-  @Test func oneForEachSpaceTheLastHolds() throws {
+  @Test func `latest credential of a protection space replaces the earlier one`() throws {
     let first = try put(#"{"host":"A.test"}"#, #"{"user":"alice","password":"x"}"#)
     #expect(first.status == 200 && first.json["credential"]?["persistence"]?.string == "forSession")
     #expect(
@@ -39,13 +39,15 @@ import Testing
     #expect(try place.call("GET", "/v1/sessions/ses_shared/credentials").json["items"]?.elements == [])
   }
 
-  @Test(arguments: [false, true]) func whatIsForTheSessionEndsWithIt(_ hasTask: Bool) throws {
+  @Test(arguments: [false, true]) func `session credentials end with their session`(_ hasTask: Bool) throws {
     _ = try put(#"{"host":"a.test"}"#, #"{"user":"alice","password":"x"}"#)
     _ = try put(#"{"host":"b.test"}"#, #"{"user":"bob","password":"x","persistence":"permanent"}"#)
     let task = hasTask ? try place.create("http://a.test/", session: session, resume: false) : nil
     _ = try place.call("POST", "/v1/sessions/\(session)/invalidate", #"{"mode":"finishTasks"}"#)
     if let task {
-      #expect(try listed() == ["a.test 443 alice", "b.test 443 bob"], "a task may need it")
+      #expect(
+        try listed() == ["a.test 443 alice", "b.test 443 bob"],
+        "the credentials stay while a task may need them")
       _ = try place.act("cancel", task)
       _ = try place.end(of: task)
     }
@@ -54,13 +56,13 @@ import Testing
     #expect(try place.call("DELETE", "/v1/sessions/\(session)").status == 204)
   }
 
-  @Test func theyAreForgottenByQueryByBodyOrAllTogether() throws {
+  @Test func `credentials are deleted by query, by body or all together`() throws {
     for host in ["a.test", "b.test", "c.test", "d.test"] {
       _ = try put(#"{"host":"\#(host)"}"#, #"{"user":"u","password":"x","persistence":"permanent"}"#)
     }
     #expect(try place.call("DELETE", path + "?host=a.test").status == 204)
     #expect(try place.call("DELETE", path, #"{"protectionSpace":{"host":"b.test"}}"#).status == 204)
-    #expect(try place.call("DELETE", path + "?host=a.test").status == 204, "forgotten is forgotten")
+    #expect(try place.call("DELETE", path + "?host=a.test").status == 204, "a repeated deletion succeeds")
     #expect(try listed() == ["c.test 443 u", "d.test 443 u"])
     #expect(try place.call("DELETE", path + "?hots=c.test").status == 400)
     #expect(try place.call("DELETE", path, #"{"space":{}}"#).status == 400)
@@ -88,14 +90,14 @@ import Testing
       "/protectionSpace/authenticationMethod"
     ),
   ])
-  func faultsAreNamed(_ space: String, _ credential: String, _ pointer: String) throws {
+  func `wrong credential field is named`(_ space: String, _ credential: String, _ pointer: String) throws {
     let reply = try put(space, credential)
     let pointers = reply.json["errors"]?.elements?.compactMap { $0["pointer"]?.string } ?? []
     #expect(reply.status == 400 && pointers.contains(pointer), "\(reply.text)")
     #expect(try listed() == [])
   }
 
-  @Test func aSessionWithoutStorageTakesNone() throws {
+  @Test func `session without credential storage refuses credentials`() throws {
     let none = try place.session(#"{"urlCredentialStorage":false}"#)
     #expect(try put(#"{"host":"a"}"#, #"{"user":"u","password":"p"}"#, session: none).status == 409)
     #expect(
@@ -105,7 +107,7 @@ import Testing
     #expect(try put(#"{"host":"a"}"#, #"{"user":"u","password":"p"}"#, session: gone).status == 404)
   }
 
-  @Test func theyGoWithTheirSession() throws {
+  @Test func `deleted session deletes its credentials`() throws {
     _ = try put(#"{"host":"a.test"}"#, #"{"user":"u","password":"p","persistence":"permanent"}"#)
     _ = try place.call("POST", "/v1/sessions/\(session)/invalidate", #"{"mode":"cancelTasks"}"#)
     #expect(try place.call("DELETE", "/v1/sessions/\(session)").status == 204)

@@ -4,9 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Whose credentials go where: to the origin that they are for, and to no other.
+/// Credentials are sent to the origin that they belong to, and to no other origin.
 @Suite(.serialized, .blocking, .sharing) struct LoginOriginTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let first: TestOrigin
   private let second: TestOrigin
   private static let realm = #"Basic realm="one for all""#
@@ -21,7 +21,7 @@ import Testing
   private final class Links: Sendable {
     private let ports = Mutex((0, 0))
     func set(_ first: Int, _ second: Int) { ports.withLock { $0 = (first, second) } }
-    /// `$first` and `$second` stand for the origins' hosts and ports.
+    /// Replaces `$first` and `$second` by the hosts and ports of the origins.
     func fill(_ text: String) -> String {
       let (first, second) = ports.withLock { $0 }
       return text.replacing("$first", with: "127.0.0.1:\(first)")
@@ -33,7 +33,8 @@ import Testing
     "Basic " + Data(login.utf8).base64EncodedString()
   }
 
-  /// Asks for that user at `/closed…`; `/to…` leads to what its query says, which `/closed/to…` does with both.
+  /// Makes an origin that asks for the login at `/closed…` and redirects to the URL in the query at `/to…`.
+  /// `/closed/to…` does both.
   private static func origin(_ login: String, _ links: Links) -> TestOrigin {
     TestOrigin { request, socket in
       if request.path.hasPrefix("/closed"), request["Authorization"] != basic(login) {
@@ -50,10 +51,10 @@ import Testing
   }
 
   private func session(asks: Bool = true) throws -> String {
-    try place.session(delegate: asks ? APIPlace.asksForLogin : "null")
+    try place.session(delegate: asks ? InProcessAPI.asksForLogin : "null")
   }
 
-  /// What each origin was shown, request by request.
+  /// Returns the path and the `Authorization` of each request that an origin received.
   private func shown(_ origin: TestOrigin) -> [String] {
     origin.requests.map { "\($0.path.prefix { $0 != "?" }) \($0["Authorization"] ?? "-")" }
   }
@@ -65,19 +66,20 @@ import Testing
 
   // MARK: Redirects
 
-  /// First, second, and first again: each asks for itself, and what the first knows it is shown again.
-  @Test(arguments: ["none", "forSession", "permanent"]) func aRedirectAcrossOriginsTakesNothingAlong(
+  /// The chain visits the first origin, the second, and the first again. Each origin asks for its own login, and a
+  /// stored login is reused.
+  @Test(arguments: ["none", "forSession", "permanent"]) func `redirect carries no login to another origin`(
     _ persistence: String
   ) throws {
     let session = try session()
     let chain = "/closed/to?http://$second/closed/to?http://$first/closed/end"
     let id = try place.create(first.url + chain, session: session)
     var answers = [("alice", "first-s3cret", first.port), ("bob", "second-s3cret", second.port)]
-    // Whom nobody remembers is asked again.
+    // A credential without persistence has to be asked for again.
     if persistence == "none" { answers.append(answers[0]) }
     var sequence: Int64 = 0
     for (user, password, port) in answers {
-      let event = try place.login(of: id, after: sequence)
+      let event = try place.challengeEvent(of: id, after: sequence)
       sequence = event.id ?? 0
       #expect(event.data["protectionSpace"]?["port"]?.integer == Int64(port))
       #expect(event.data["previousFailureCount"]?.integer == 0)
@@ -93,8 +95,8 @@ import Testing
     checkThatNothingWentAstray()
   }
 
-  /// An origin that asks for nothing is told nothing.
-  @Test func anOpenOriginOnTheWayIsShownNothing() throws {
+  /// An origin without a challenge receives no credential.
+  @Test func `open origin in a redirect chain receives no credential`() throws {
     let session = try session()
     let answers = [LoginAnswer.use("alice", "first-s3cret", "forSession")]
     let chain = "/closed/to?http://$second/to?http://$first/closed/end"
@@ -102,13 +104,13 @@ import Testing
     #expect(task.status == 200)
     #expect(
       shown(second) == ["/to -"] && shown(first).last == "/closed/end " + Self.basic("alice:first-s3cret"))
-    // Nor is it by a task of its own.
+    // A separate task does not send it either.
     #expect(try place.run(second.url + "/open", session: session).status == 200)
     #expect(shown(second).last == "/open -")
   }
 
-  /// Of one host, but of another port or scheme: another space.
-  @Test func whatIsStoredForOneOriginIsNotProposedAtAnother() throws {
+  /// The hosts are equal, but the ports or schemes differ, so the protection spaces differ.
+  @Test func `stored credential is not proposed at another origin`() throws {
     for asks in [true, false] {
       let session = try session(asks: asks)
       for host in ["127.0.0.1", "localhost"] {
@@ -121,7 +123,7 @@ import Testing
         let url = path.hasPrefix("/to") ? first.url + path : second.url + path
         let id = try place.create(url, session: session)
         if asks {
-          let event = try place.login(of: id)
+          let event = try place.challengeEvent(of: id)
           #expect(event.data["proposedCredential"] == .null)
           try place.answer(event.decision, LoginAnswer.byDefault)
         }
@@ -146,7 +148,7 @@ import Testing
     for secret in secrets { #expect(!decisions.contains(secret) && !stored.contains(secret)) }
   }
 
-  @Test(arguments: ["data", "download"]) func aURLsCredentialIsUsedUnasked(_ kind: String) throws {
+  @Test(arguments: ["data", "download"]) func `URL credential needs no decision`(_ kind: String) throws {
     let session = try session(asks: false)
     let url = first.url.replacing("://", with: "://alice:first%2Ds3cret@") + "/closed/end"
     let body = #"{"kind":"\#(kind)","resume":true,"request":{"url":"\#(url)"}}"#
@@ -156,20 +158,20 @@ import Testing
     #expect(task.status == 200 && task["originalRequest"]?["url"]?.string == first.url + "/closed/end")
     #expect(shown(first) == ["/closed/end -", "/closed/end " + Self.basic("alice:first-s3cret")])
     try checkThatNobodyTells(session, ["first-s3cret", "first%2Ds3cret"])
-    // It is the task's own.
+    // The credential belongs to the task alone.
     #expect(try place.run(first.url + "/closed/end", session: session).status == 401)
   }
 
-  @Test func aURLsCredentialIsProposedWhereTheDelegateIsAsked() throws {
+  @Test func `credential of a URL is proposed to the delegate`() throws {
     for (password, status) in [("first-s3cret", Int64(200)), ("wrong-s3cret", 401)] {
       let session = try session()
       let url = first.url.replacing("://", with: "://alice:\(password)@") + "/closed/end"
       let id = try place.create(url, session: session)
-      let event = try place.login(of: id)
+      let event = try place.challengeEvent(of: id)
       #expect(event.data["proposedCredential"]?.text == #"{"user":"alice"}"#)
       try place.answer(event.decision, LoginAnswer.byDefault)
       if status == 401 {
-        let second = try place.login(of: id, after: event.id ?? 0)
+        let second = try place.challengeEvent(of: id, after: event.id ?? 0)
         #expect(second.data["previousFailureCount"]?.integer == 1)
         #expect(second.data["proposedCredential"]?.text == #"{"user":"alice"}"#)
         try place.answer(second.decision, LoginAnswer.byDefault)
@@ -179,14 +181,14 @@ import Testing
     }
   }
 
-  @Test(arguments: [true, false]) func aRedirectsCredentialIsForItsTarget(_ asks: Bool) throws {
+  @Test(arguments: [true, false]) func `credential of a redirect is for its target`(_ asks: Bool) throws {
     let delegate = #"{"sessionChallenges":"default","taskChallenges":"default","redirects":"ask"}"#
     let session = asks ? try place.session(delegate: delegate) : try session(asks: false)
     let own = first.url.replacing("://", with: "://alice:first-s3cret@")
     let id = try place.create(
       own + "/closed/to?http://bob:second-s3cret@$second/closed/end", session: session)
     if asks {
-      let event = try place.question(of: id)
+      let event = try place.decisionEvent(of: id)
       #expect(event.data["request"]?["url"]?.string == second.url + "/closed/end")
       try place.answer(event.decision, #"{"request":\#(event.data["request"]?.text ?? "")}"#)
     }
@@ -197,8 +199,8 @@ import Testing
     try checkThatNobodyTells(session, ["first-s3cret"])
   }
 
-  /// Also in what an answer's head says.
-  @Test func aLocationIsShownWithoutItsCredential() throws {
+  /// The credential is absent from the response's header fields too.
+  @Test func `location is shown without its credential`() throws {
     let delegate = #"{"sessionChallenges":"default","taskChallenges":"default","redirects":"ask"}"#
     let session = try place.session(delegate: delegate)
     let asking = TestOrigin { [port = second.port] _, socket in
@@ -208,7 +210,7 @@ import Testing
     }
     for answer in ["null", "proposed"] {
       let id = try place.create(asking.url + "/", session: session)
-      let event = try place.question(of: id)
+      let event = try place.decisionEvent(of: id)
       let headers = event.data["response"]?["headers"]
       #expect(headers?["Location"]?.string == second.url + "/closed/end")
       try place.answer(

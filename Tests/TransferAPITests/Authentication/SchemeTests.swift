@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Which of the schemes that a 401 offers is asked about, and what a 401 is that offers none.
+/// The schemes that a 401 offers: their order, and a 401 without a known scheme.
 @Suite(.serialized, .blocking, .sharing) struct SchemeTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let session: String
   private static let basic = #"Basic realm="b, with \"Digest nonce=1\"", charset="UTF-8""#
   private static let digest = #"Digest realm="d", nonce="n", qop="auth""#
@@ -15,7 +15,7 @@ import Testing
     session = try place.session(delegate: #"{"sessionChallenges":"ask","taskChallenges":"ask"}"#)
   }
 
-  /// Refuses everybody, but those that Basic lets in.
+  /// Makes an origin that accepts one Basic login and refuses every other request.
   private static func origin(_ fields: [String]) -> TestOrigin {
     let good = "Basic " + Data("alice:s3cret:ü".utf8).base64EncodedString()
     return TestOrigin { request, socket in
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  /// Every challenge of a task, refused one after the other: types of the events and methods.
+  /// Rejects every challenge of a task. Returns the type and method of each.
   private func offers(of id: String) throws -> [(type: String, method: String)] {
     var offers: [(String, String)] = []
     let reader = try place.events("/v1/tasks/\(id)/events?after=0&progress=false")
@@ -47,7 +47,7 @@ import Testing
     [basic, "NTLM", digest, "Negotiate"], ["Negotiate, NTLM, \(basic), \(digest)"],
     ["\(digest), Negotiate", "Bearer realm=\"x\", error=\"invalid_token\", \(basic)", "NTLM"],
     ["Hawk abc==, ,,\(basic),  NTLM ,\(digest)", "", "negotiate"],
-  ]) func theStrongestIsAskedAboutFirst(_ fields: [String]) throws {
+  ]) func `strongest scheme is offered first`(_ fields: [String]) throws {
     let origin = Self.origin(fields)
     let id = try place.create(origin.url + "/", session: session)
     let offers = try offers(of: id)
@@ -58,20 +58,21 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  /// The weakest is used where the stronger ones were refused.
-  @Test func theNextIsUsedWhereOneIsRejected() throws {
+  /// A weaker scheme is used if the stronger ones were rejected.
+  @Test func `next scheme is offered after one is rejected`() throws {
     let origin = Self.origin([Self.digest, Self.basic])
     let id = try place.create(origin.url + "/", session: session)
-    let first = try place.login(of: id)
+    let first = try place.challengeEvent(of: id)
     try place.answer(first.decision, LoginAnswer.reject)
-    let second = try place.login(of: id, after: first.id ?? 0)
+    let second = try place.challengeEvent(of: id, after: first.id ?? 0)
     #expect(second.data["protectionSpace"]?["realm"]?.string == #"b, with "Digest nonce=1""#)
     try place.answer(second.decision, LoginAnswer.use("alice", "s3cret:ü"))
     #expect(try place.end(of: id).status == 200 && origin.requests.count == 2)
   }
 
-  /// What was rejected stays so for the task, and what failed counts for the next scheme (URLAuthenticationChallenge).
-  @Test func failuresOfAllSchemesAreCounted() throws {
+  /// A rejected scheme stays rejected for the task, and a failure also counts for the next scheme
+  /// (URLAuthenticationChallenge).
+  @Test func `previous failure count includes failures of all schemes`() throws {
     let origin = Self.origin([Self.digest, Self.basic])
     let id = try place.create(origin.url + "/", session: session)
     var (sequence, seen) = (Int64(0), [String]())
@@ -79,7 +80,7 @@ import Testing
       LoginAnswer.use("alice", "wrong"), LoginAnswer.reject, LoginAnswer.use("alice", "wrong too"),
       LoginAnswer.use("alice", "s3cret:ü"),
     ] {
-      let event = try place.login(of: id, after: sequence)
+      let event = try place.challengeEvent(of: id, after: sequence)
       sequence = event.id ?? 0
       let method = event.data["protectionSpace"]?["authenticationMethod"]?.string ?? ""
       seen.append("\(method.suffix(6)) \(event.data["previousFailureCount"]?.integer ?? -1)")
@@ -93,7 +94,7 @@ import Testing
     ["Bearer realm=\"x\""], ["Bearer"], ["Bearer abc, Hawk, AWS4-HMAC-SHA256"], [], [""], [","],
     ["\"Basic\""],
     ["realm=\"Basic\""], ["Digest"], ["Basicrealm=\"x\""],
-  ]) func whatNobodyCanAnswerPassesUnasked(_ fields: [String]) throws {
+  ]) func `response without a known scheme is delivered without a decision`(_ fields: [String]) throws {
     let origin = Self.origin(fields)
     for kind in ["data", "download"] {
       let id = try place.create(origin.url + "/", kind: kind, session: session)
@@ -104,17 +105,17 @@ import Testing
   }
 
   @Test(arguments: ["basic REALM=x", "BASIC realm = \"x\"", "Basic", "Basic foo=\"a,b\" , realm=\"x\""])
-  func challengesAreReadAsTheyAreWritten(_ field: String) throws {
+  func `realm is read from any spelling of a challenge`(_ field: String) throws {
     let origin = Self.origin([field])
     let id = try place.create(origin.url + "/", session: session)
-    let event = try place.login(of: id)
+    let event = try place.challengeEvent(of: id)
     #expect(event.data["protectionSpace"]?["realm"]?.string == (field == "Basic" ? nil : "x"))
     try place.answer(event.decision, LoginAnswer.cancel)
     #expect(try place.end(of: id).errorCode == -999 && origin.requests.count == 1)
   }
 
-  /// 401 and 407 that are not about credentials here: a 407 of an origin is an answer like any other.
-  @Test func a407OfAnOriginIsItsAnswer() throws {
+  /// An origin's 407 is an ordinary response, because it does not come from a proxy.
+  @Test func `proxy challenge of an origin is its response`() throws {
     let origin = TestOrigin { _, socket in
       let fields = [("Proxy-Authenticate", Self.basic), ("WWW-Authenticate", Self.basic)]
       try socket.write(TestOrigin.reply("407 Proxy Authentication Required", [], fields))

@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// How much a session's cache holds, and what goes first (URLCache).
+/// The capacity of a session's cache, and the order of eviction (URLCache).
 @Suite(.serialized, .blocking, .sharing) struct CacheCapacityTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = CacheOrigin()
 
   init() throws { place = try .ofSuite() }
@@ -35,8 +35,8 @@ import Testing
     }
   }
 
-  /// A single response may take a twentieth, its head included.
-  @Test func whatIsTooLargeIsNotStored() throws {
+  /// A single response may use a twentieth of the capacity, its head included.
+  @Test func `response above a twentieth of the capacity is not stored`() throws {
     for (memory, disk) in [(0, 2_000_000), (4_000_000, 2_000_000), (2_000_000, 0)] {
       let client = try client(memory, disk)
       for (size, isStored) in [(98_000, true), (100_000, false), (100_001, false), (500_000, false)] {
@@ -48,8 +48,8 @@ import Testing
     }
   }
 
-  /// What is too large takes the place of what it replaces all the same: that is over.
-  @Test func whatIsTooLargeDropsWhatItReplaces() throws {
+  /// A response that is too large for the cache still invalidates the entry that it replaces.
+  @Test func `response that is too large drops the entry it replaces`() throws {
     let client = try client(0, 2_000_000)
     origin.serve("/x", "old", tag: "\"1\"", CacheOrigin.stale)
     _ = try client.load("/x")
@@ -58,7 +58,7 @@ import Testing
     #expect(try client.cache["countOfEntries"]?.integer == 0)
   }
 
-  @Test func theLongestUnusedGoesFirst() throws {
+  @Test func `least recently used entry is evicted first`() throws {
     let client = try client(0, 400_000)
     let paths = (0..<40).map { "/\($0)" }
     for path in paths { origin.serve(path, Pattern.bytes(15_000), CacheOrigin.fresh) }
@@ -72,14 +72,14 @@ import Testing
     let usage = try client.cache
     #expect(usage["countOfEntries"]?.integer == Int64(left.count))
     #expect(try #require(usage["currentDiskUsage"]?.integer) <= 400_000)
-    // The order in which they were used last.
+    // The paths in order of their last use.
     let order = paths[1..<5] + paths[6..<20] + ["/0", "/5"] + paths[20...]
     #expect(left == order.suffix(left.count).reversed())
     let gone = order.dropLast(left.count)
     for path in gone.prefix(3) { #expect(try !client.load(path).isFromCache, "\(path)") }
   }
 
-  @Test func theUsageIsThatOfTheFiles() throws {
+  @Test func `disk usage equals the size of the files`() throws {
     let client = try client(1_000_000, 20_000_000)
     let before = try client.cache
     #expect(before["memoryCapacity"]?.integer == 1_000_000 && before["diskCapacity"]?.integer == 20_000_000)
@@ -89,7 +89,7 @@ import Testing
       origin.serve("/\(size)", Pattern.bytes(size), CacheOrigin.fresh)
       _ = try client.load("/\(size)")
     }
-    // Tasks do not wait for the disk.
+    // A task ends before its entry is on disk.
     let usage = try place.poll("/v1/sessions/\(client.session)/cache") {
       $0["entries"]?.elements?.allSatisfy { $0["isOnDisk"]?.bool == true } == true
     }
@@ -112,7 +112,7 @@ import Testing
     for size in sizes { #expect(try !client.load("/\(size)").isFromCache) }
   }
 
-  @Test func theListHasALimit() throws {
+  @Test func `list of entries honours its limit`() throws {
     let client = try client(0, 4_000_000)
     for number in 0..<5 {
       origin.serve("/\(number)", "x", CacheOrigin.fresh)
@@ -127,7 +127,7 @@ import Testing
     #expect(try place.call("GET", "/v1/sessions/ses_none/cache").status == 404)
   }
 
-  @Test func aSessionMayHaveNoCache() throws {
+  @Test func `session without a cache stores nothing`() throws {
     for configuration in [#"{"urlCache":null}"#, #"{"urlCache":{"memoryCapacity":0,"diskCapacity":0}}"#] {
       let client = try CacheClient(place, origin, session: place.session(configuration))
       origin.serve("/n", "none", CacheOrigin.fresh)
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func withoutADiskThereIsTheMemory() throws {
+  @Test func `cache without a disk capacity stores in memory`() throws {
     let client = try client(2_000_000, 0)
     origin.serve("/m", Pattern.bytes(50_000), CacheOrigin.fresh)
     #expect(try isHit(client, "/m"))
@@ -154,7 +154,7 @@ import Testing
     #expect(files(client).isEmpty)
   }
 
-  @Test func anEphemeralSessionWritesNothing() throws {
+  @Test func `ephemeral session writes nothing to disk`() throws {
     let session = try ephemeral().json.id
     let client = try CacheClient(place, origin, session: session)
     for size in [1000, 100_000, 200_000] {
@@ -177,8 +177,8 @@ import Testing
     #expect(try ephemeral(#"{"urlCache":{"memoryCapacity":1000,"diskCapacity":0}}"#).status == 201)
   }
 
-  /// Nothing of it is left when the session is.
-  @Test func theCacheGoesWithItsSession() throws {
+  /// The reset empties the cache, and the deletion of the session deletes the directory.
+  @Test func `cache is deleted with its session`() throws {
     let client = try client(1_000_000, 20_000_000)
     origin.serve("/s", "s", CacheOrigin.fresh)
     #expect(try isHit(client, "/s"))

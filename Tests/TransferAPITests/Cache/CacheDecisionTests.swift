@@ -3,11 +3,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// urlSession(_:dataTask:willCacheResponse:): a delegate says whether an answer is stored, and where.
+/// urlSession(_:dataTask:willCacheResponse:): the delegate decides on the storage of a response.
 @Suite(.serialized, .blocking, .sharing) struct CacheDecisionTests {
   private static let asked = "dataTask.willCacheResponse"
   private static let bodies = ["/small": Pattern.bytes(1000), "/large": Pattern.bytes(200_000)]
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = CacheOrigin()
 
   init() throws {
@@ -20,10 +20,10 @@ import Testing
       place, origin, session: place.session(delegate: #"{"caching":"ask"\#(rest)}"#))
   }
 
-  /// A task that waits for its answer, and the question.
+  /// Creates a task, and returns it with the event that asks for the caching decision.
   private func ask(_ client: CacheClient, _ path: String) throws -> (id: String, event: EventReader.Event) {
     let id = try place.create(origin.url + path, session: client.session)
-    return (id, try place.question(of: id, Self.asked))
+    return (id, try place.decisionEvent(of: id, Self.asked))
   }
 
   private func decide(_ policy: String, _ decision: String) throws -> HTTPReply {
@@ -34,10 +34,11 @@ import Testing
     (try? FileManager.default.contentsOfDirectory(atPath: client.directory)) ?? []
   }
 
-  // MARK: Asked
+  // MARK: Decision requested
 
-  /// The delegate is asked about what it was let in to see with credentials that nobody keeps. Those who come without them get none of it.
-  @Test func itIsAskedBehindAChallenge() throws {
+  /// The delegate decides about a response to credentials without persistence. Requests without the credentials do
+  /// not get that response.
+  @Test func `caching decision follows a challenge`() throws {
     let origin = TestOrigin { request, socket in
       guard request["Authorization"] != nil else {
         try socket.write(
@@ -51,10 +52,10 @@ import Testing
     let session = try place.session(delegate: #"{"caching":"ask","taskChallenges":"ask"}"#)
     for _ in 0..<2 {
       let id = try place.create(origin.url + "/", kind: "data", session: session)
-      let challenge = try place.question(of: id, "task.didReceiveChallenge")
+      let challenge = try place.decisionEvent(of: id, "task.didReceiveChallenge")
       let credential = #"{"user":"u","password":"p","persistence":"none"}"#
       try place.answer(challenge.decision, #"{"disposition":"useCredential","credential":\#(credential)}"#)
-      let question = try place.question(of: id, Self.asked)
+      let question = try place.decisionEvent(of: id, Self.asked)
       #expect(try decide("allowed", question.decision).status == 200)
       let end = try place.end(of: id)
       #expect(end["error"] == .null && end["response"]?["fromCache"]?.bool == false)
@@ -62,7 +63,7 @@ import Testing
     #expect(origin.requests.count == 4)
   }
 
-  @Test(arguments: ["/small", "/large"]) func theTaskWaitsForTheAnswer(_ path: String) throws {
+  @Test(arguments: ["/small", "/large"]) func `task waits for the caching decision`(_ path: String) throws {
     let client = try asking()
     let (id, event) = try ask(client, path)
     #expect(event.data["default"]?.string == "allowed" && event.data["expiresAt"]?.string != nil)
@@ -74,7 +75,7 @@ import Testing
     #expect(decision["state"]?.string == "pending" && decision["taskId"]?.string == id)
     let open = try place.call("GET", "/v1/sessions/\(client.session)/decisions?state=pending").json
     #expect(open["items"]?.elements?.map(\.id) == [event.decision])
-    // Others go on meanwhile, also those of the same URL.
+    // Other tasks continue meanwhile, including tasks for the same URL.
     #expect(try !CacheClient(place, origin).load(path).isFromCache)
     #expect(try decide("allowed", event.decision).status == 200)
     let types = try place.story(of: id).map(\.type).filter { $0 != "task.didChangeState" }
@@ -87,11 +88,11 @@ import Testing
     let hit = try client.load(path)
     #expect(hit.isFromCache)
     #expect(try place.body(of: hit.id) == Self.bodies[path])
-    // Nobody is asked about a hit.
+    // A hit needs no decision.
     #expect(try place.story(of: hit.id).allSatisfy { $0.type != Self.asked })
   }
 
-  @Test(arguments: ["/small", "/large"]) func whatIsNotAllowedIsNotStored(_ path: String) throws {
+  @Test(arguments: ["/small", "/large"]) func `refused response is not stored`(_ path: String) throws {
     let client = try asking()
     for _ in 0..<2 {
       let (id, event) = try ask(client, path)
@@ -104,13 +105,13 @@ import Testing
     #expect(try client.cache["countOfEntries"]?.integer == 0 && files(client).isEmpty)
   }
 
-  @Test func whoDoesNotAnswerAllows() throws {
+  @Test func cachingDecisionTimeoutAllowsStorage() throws {
     let client = try asking(#","decisionTimeout":0.5"#)
     for path in Self.bodies.keys {
-      // No time passes for the request meanwhile.
+      // The request's timeout does not run during a decision.
       let id = try place.create(
         origin.url + path, session: client.session, request: #","timeoutInterval":0.2"#)
-      let event = try place.question(of: id, Self.asked)
+      let event = try place.decisionEvent(of: id, Self.asked)
       #expect(try place.end(of: id)["error"] == .null)
       #expect(try place.decision(event.decision)["state"]?.string == "expired")
       #expect(try decide("notAllowed", event.decision).status == 409)
@@ -122,7 +123,7 @@ import Testing
     "{}", #"{"storagePolicy":"always"}"#, #"{"storagePolicy":null}"#, #"{"storagePolicy":1}"#,
     #"{"disposition":"allow"}"#, #"{"storagePolicy":"allowed","disposition":"allow"}"#, "[]", "allowed",
   ])
-  func aWrongAnswerIsRefused(_ body: String) throws {
+  func `malformed caching answer is refused and the decision stays pending`(_ body: String) throws {
     let client = try asking()
     let (id, event) = try ask(client, "/small")
     let reply = try place.answer(event.decision, body)
@@ -135,9 +136,9 @@ import Testing
     #expect(try client.cache["countOfEntries"]?.integer == 0)
   }
 
-  // MARK: While it waits
+  // MARK: During the wait
 
-  @Test(arguments: ["/small", "/large"]) func aTaskMayBeCancelledWhileItWaits(_ path: String) throws {
+  @Test(arguments: ["/small", "/large"]) func `waiting task may be cancelled`(_ path: String) throws {
     let client = try asking()
     let (id, event) = try ask(client, path)
     #expect(try place.act("cancel", id) == "canceling")
@@ -148,7 +149,7 @@ import Testing
     #expect(try client.cache["countOfEntries"]?.integer == 0 && files(client).isEmpty)
   }
 
-  @Test(arguments: [true, false]) func aTaskMayBeSuspendedWhileItWaits(_ answersFirst: Bool) throws {
+  @Test(arguments: [true, false]) func `waiting task may be suspended`(_ answersFirst: Bool) throws {
     let client = try asking()
     let (id, event) = try ask(client, "/large")
     #expect(try place.act("suspend", id) == "suspended")
@@ -160,9 +161,9 @@ import Testing
     #expect(try client.load("/large").isFromCache)
   }
 
-  // MARK: Not asked
+  // MARK: No decision
 
-  @Test func aTaskWithACompletionIsNotAskedAbout() throws {
+  @Test func `task with a completion needs no caching decision`() throws {
     let client = try asking()
     let hook = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("204 No Content"))
@@ -178,7 +179,7 @@ import Testing
     withExtendedLifetime(hook) {}
   }
 
-  @Test func whoDoesNotAskIsTold() throws {
+  @Test func `session without caching decisions still emits the event`() throws {
     let client = try CacheClient(place, origin)
     for path in Self.bodies.keys {
       let story = try place.story(of: client.load(path).id)
@@ -190,7 +191,7 @@ import Testing
     }
   }
 
-  @Test func nobodyIsAskedAboutWhatCannotBeStored() throws {
+  @Test func `response that cannot be stored needs no caching decision`() throws {
     let client = try asking()
     origin.serve("/never", "n", [("Cache-Control", "no-store")])
     origin.serve("/huge", Pattern.bytes(2_000_000), CacheOrigin.fresh)

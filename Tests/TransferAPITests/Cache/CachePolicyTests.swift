@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// URLRequest.CachePolicy, of requests and of sessions.
+/// `URLRequest.CachePolicy`, of requests and of sessions.
 @Suite(.serialized, .blocking, .sharing) struct CachePolicyTests {
   enum Policy: String, Sendable, CaseIterable {
     case useProtocolCachePolicy, reloadIgnoringLocalCacheData, reloadIgnoringLocalAndRemoteCacheData
@@ -11,7 +11,7 @@ import Testing
   enum Stored: String, Sendable, CaseIterable { case nothing, fresh, stale }
   enum Outcome { case stored, loaded, failed }
 
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = CacheOrigin()
 
   init() throws { place = try .ofSuite() }
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  /// Has the session store `one` as told; from then on the origin has `two`.
+  /// Stores `one` with the given freshness. The origin then serves `two`.
   private func prepare(_ client: CacheClient, _ stored: Stored) throws {
     let age = stored == .stale ? CacheOrigin.stale : CacheOrigin.fresh
     origin.serve("/p", "one", tag: "\"1\"", age)
@@ -45,7 +45,7 @@ import Testing
       #expect(task.bodyText == "one" && task.isFromCache && sent.isEmpty, "\(policy) \(stored)")
     case .loaded:
       #expect(task.bodyText == "two" && !task.isFromCache && sent.count == 1, "\(policy) \(stored)")
-      // It is what is stored from now on.
+      // The loaded response is stored.
       let next = try client.load("/p", #","cachePolicy":"returnCacheDataDontLoad""#)
       #expect(next.bodyText == "two" && next.isFromCache)
     case .failed:
@@ -66,26 +66,26 @@ import Testing
   }
 
   @Test(arguments: Policy.allCases, Stored.allCases)
-  func aRequestsPolicyIsHeeded(_ policy: Policy, _ stored: Stored) throws {
+  func `cache policy of a request is honoured`(_ policy: Policy, _ stored: Stored) throws {
     try expect(
       CacheClient(place, origin), policy, stored, #","cachePolicy":"\#(policy.rawValue)""#)
   }
 
   @Test(arguments: Policy.allCases, Stored.allCases)
-  func aSessionsPolicyIsHeeded(_ policy: Policy, _ stored: Stored) throws {
+  func `cache policy of a session is honoured`(_ policy: Policy, _ stored: Stored) throws {
     let session = try place.session(#"{"requestCachePolicy":"\#(policy.rawValue)"}"#)
     try expect(CacheClient(place, origin, session: session), policy, stored, "")
   }
 
   @Test(arguments: Policy.allCases, Policy.allCases)
-  func theRequestsPolicyWins(_ ofSession: Policy, _ ofRequest: Policy) throws {
+  func `policy of a request overrides the session`(_ ofSession: Policy, _ ofRequest: Policy) throws {
     let session = try place.session(#"{"requestCachePolicy":"\#(ofSession.rawValue)"}"#)
     try expect(
       CacheClient(place, origin, session: session), ofRequest, .stale,
       #","cachePolicy":"\#(ofRequest.rawValue)""#)
   }
 
-  @Test func thePolicyIsShown() throws {
+  @Test func `cache policy is shown in the session and in the request`() throws {
     let session = try place.session(#"{"requestCachePolicy":"returnCacheDataDontLoad"}"#)
     let shown = try place.call("GET", "/v1/sessions/\(session)").json["configuration"]
     #expect(shown?["requestCachePolicy"]?.string == "returnCacheDataDontLoad")
@@ -99,8 +99,8 @@ import Testing
     #expect(wrong.status == 400 && wrong.text.contains("/request/cachePolicy"))
   }
 
-  /// What may not be loaded fails in the order of a task's life, and touches nothing, a redirect's target included.
-  @Test func whatMayNotBeLoadedFailsInOrder() throws {
+  /// A task that must not load fails with the usual order of events, and sends nothing.
+  @Test func `task without a cached response fails with the usual events`() throws {
     let client = try CacheClient(place, origin)
     let task = try client.load("/none", #","cachePolicy":"returnCacheDataDontLoad""#)
     #expect(task.errorCode == -2000)
@@ -111,14 +111,14 @@ import Testing
       let task = try client.load("/none", kind: kind, #","cachePolicy":"returnCacheDataDontLoad""#)
       #expect(task.errorCode == -2000)
     }
-    // Nothing listens there.
+    // Nothing listens on this port.
     let dead = try place.run(
       "http://127.0.0.1:1/", kind: "data", session: client.session,
       request: #","cachePolicy":"returnCacheDataDontLoad""#)
     #expect(dead.errorCode == -2000)
   }
 
-  @Test func onlyIfCachedIsHeeded() throws {
+  @Test func `only if cached directive is honoured`() throws {
     let client = try CacheClient(place, origin)
     for stored in Stored.allCases {
       try prepare(client, stored)

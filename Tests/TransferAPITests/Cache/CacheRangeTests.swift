@@ -3,12 +3,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Ranges of what is stored, and parts that become a whole (RFC 9111 §3.3 and §3.4).
+/// Ranges of stored responses, and parts that are combined to a whole (RFC 9111 §3.3 and §3.4).
 @Suite(.serialized, .blocking, .sharing) struct CacheRangeTests {
   private static let body = Pattern.bytes(300_000)
   private final class Cut: Sendable { let at = Mutex<Int?>(nil) }
 
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = CacheOrigin()
   private let client: CacheClient
   private let cut = Cut()
@@ -18,7 +18,7 @@ import Testing
     client = try CacheClient(place, origin)
   }
 
-  /// A resource that comes in ranges, and that breaks off where `cut` says.
+  /// Serves a resource with ranges. The connection breaks off at `cut`.
   private func serve(_ path: String, tag: String = "\"1\"", _ fields: [(String, String)] = CacheOrigin.fresh)
   {
     let cut = cut
@@ -46,9 +46,9 @@ import Testing
     try client.load(path, fields: ["Range": "bytes=\(range)"])
   }
 
-  // MARK: From what is whole
+  // MARK: Ranges of a whole response
 
-  @Test(arguments: [1024, 300_000, 1_000_000]) func rangesOfWhatIsStoredAreServed(_ size: Int) throws {
+  @Test(arguments: [1024, 300_000, 1_000_000]) func `stored response serves ranges`(_ size: Int) throws {
     let bytes = Pattern.bytes(size)
     origin.serve("/whole", bytes, CacheOrigin.fresh + [("ETag", "\"1\""), ("Accept-Ranges", "bytes")])
     _ = try client.load("/whole")
@@ -67,7 +67,7 @@ import Testing
     let beyond = try load("/whole", range: "\(size)-")
     #expect(beyond.isFromCache && beyond.status == 416 && beyond.field("Content-Range") == "bytes */\(size)")
     #expect(origin.count("/whole") == 1)
-    // If-Range names another version: the whole.
+    // `If-Range` names another version, so the answer is the whole body.
     let other = try client.load("/whole", fields: ["Range": "bytes=0-9", "If-Range": #"\"2\""#])
     #expect(other["body"]?["size"]?.integer == Int64(size))
     let same = try client.load("/whole", fields: ["Range": "bytes=0-9", "If-Range": #"\"1\""#])
@@ -76,7 +76,7 @@ import Testing
 
   // MARK: Parts
 
-  @Test func partsAreStoredAndCompleted() throws {
+  @Test func `stored part is served and completed`() throws {
     serve("/parts")
     let part = try load("/parts", range: "0-99999")
     #expect(part.status == 206 && !part.isFromCache)
@@ -85,7 +85,7 @@ import Testing
     #expect(inside.field("Content-Range") == "bytes 500-999/300000")
     #expect(try place.body(of: inside.id) == Array(Self.body[500..<1000]))
     #expect(origin.count("/parts") == 1)
-    // The whole: only the rest is asked for.
+    // A request for the whole fetches the missing rest only.
     let whole = try client.load("/parts")
     #expect(whole.status == 200 && whole["error"] == .null)
     #expect(try place.body(of: whole.id) == Self.body)
@@ -98,8 +98,8 @@ import Testing
     #expect(origin.count("/parts") == 2)
   }
 
-  /// Neither a part under the status of the whole nor an envelope of several ranges completes what is stored.
-  @Test(arguments: ["200 OK", "206 Partial Content"]) func badRestIsAskedForAgainAsAWhole(_ status: String)
+  /// Neither a part with status 200 nor a `multipart/byteranges` body completes the stored part.
+  @Test(arguments: ["200 OK", "206 Partial Content"]) func `unusable rest is not joined`(_ status: String)
     throws
   {
     serve("/odd")
@@ -124,15 +124,15 @@ import Testing
     #expect(try place.body(of: again.id) == Self.body)
   }
 
-  @Test func aRestThatMayNotBeStoredCompletesNothing() throws {
+  @Test func `rest that must not be stored completes no entry`() throws {
     serve("/secret")
     _ = try load("/secret", range: "0-99999")
-    // The request says so.
+    // The request forbids storage.
     let silent = try client.load("/secret", fields: ["Cache-Control": "no-store"])
     #expect(try place.body(of: silent.id) == Self.body)
     #expect(origin.requests("/secret").map { $0["Range"] } == ["bytes=0-99999", nil])
     #expect(try client.cache["entries"]?.elements?.map { $0["isComplete"]?.bool } == [false])
-    // The answer does.
+    // The response forbids storage.
     serve("/secret", [("Cache-Control", "no-store, max-age=86400")])
     let whole = try client.load("/secret")
     #expect(try place.body(of: whole.id) == Self.body)
@@ -140,15 +140,16 @@ import Testing
     #expect(try client.cache["countOfEntries"]?.integer == 0)
   }
 
-  /// Of what a delegate allows in memory only nothing is on the disk, also where it is joined; and it is asked about the whole.
-  @Test func partsInMemoryStayThere() throws {
+  /// A part that a delegate allows in memory only never reaches the disk, even if it is joined. The delegate then
+  /// decides about the whole.
+  @Test func `parts allowed in memory only stay in memory`() throws {
     serve("/memory")
     let session = try place.session(delegate: #"{"caching":"ask"}"#)
     let client = try CacheClient(place, origin, session: session)
     func load(range: String?, _ policy: String) throws {
       let request = range.map { #","headers":{"Range":"bytes=\#($0)"}"# } ?? ""
       let id = try place.create(origin.url + "/memory", session: session, request: request)
-      let decision = try place.question(of: id, "dataTask.willCacheResponse").decision
+      let decision = try place.decisionEvent(of: id, "dataTask.willCacheResponse").decision
       #expect(try place.answer(decision, #"{"storagePolicy":"\#(policy)"}"#).status == 200)
       #expect(try place.end(of: id)["error"] == .null)
     }
@@ -161,7 +162,7 @@ import Testing
     #expect(origin.requests("/memory").last?["Range"] == nil)
   }
 
-  @Test func theStartIsFetchedToo() throws {
+  @Test func `missing start of a body is fetched`() throws {
     serve("/end")
     _ = try load("/end", range: "200000-299999")
     let whole = try client.load("/end")
@@ -170,8 +171,8 @@ import Testing
     #expect(origin.requests("/end").last?["Range"] == "bytes=0-199999")
   }
 
-  /// Parts that touch or overlap become one; a part never takes the place of more of the same version.
-  @Test func partsAreJoined() throws {
+  /// Parts that touch or overlap are joined. A part never replaces a longer part of the same version.
+  @Test func `parts of the same version are joined`() throws {
     serve("/join")
     for range in ["0-99999", "100000-149999", "140000-199999"] {
       #expect(try !load("/join", range: range).isFromCache, "\(range)")
@@ -188,7 +189,7 @@ import Testing
     #expect(again.status == 206 && !again.isFromCache)
     #expect(try client.load("/join").isFromCache)
     #expect(origin.count("/join") == 5)
-    // Of another version there is only the part.
+    // A part of another version replaces the entry.
     serve("/join", tag: "\"2\"")
     _ = try client.load(
       "/join", #","headers":{"Range":"bytes=0-9"},"cachePolicy":"reloadIgnoringLocalCacheData""#)
@@ -197,9 +198,9 @@ import Testing
     #expect(try place.body(of: other.id) == Self.body)
   }
 
-  // MARK: What broke off
+  // MARK: Interrupted responses
 
-  @Test(arguments: [1, 20_000, 100_000]) func whatBrokeOffIsContinued(_ count: Int) throws {
+  @Test(arguments: [1, 20_000, 100_000]) func `interrupted response is continued`(_ count: Int) throws {
     serve("/broken")
     cut.at.withLock { $0 = count }
     let broken = try client.load("/broken")
@@ -224,8 +225,8 @@ import Testing
     #expect(origin.count("/broken") == 2)
   }
 
-  /// Another version by now: it comes whole.
-  @Test func anotherVersionIsNotMixedIn() throws {
+  /// If the resource has changed, the origin sends the new version as a whole.
+  @Test func `bytes of two versions are not joined`() throws {
     serve("/new")
     cut.at.withLock { $0 = 100_000 }
     _ = try client.load("/new")
@@ -236,8 +237,8 @@ import Testing
     #expect(try client.load("/new").isFromCache)
   }
 
-  /// The rest breaks off as well: what came of it is no whole.
-  @Test func whatBreaksOffTwiceIsNoWhole() throws {
+  /// If the rest breaks off too, the entry stays a part.
+  @Test func `response interrupted twice is continued twice`() throws {
     serve("/twice")
     for (count, range) in [(50_000, nil), (150_000, "bytes=50000-")] {
       cut.at.withLock { $0 = count }
@@ -252,8 +253,8 @@ import Testing
     #expect(origin.requests("/twice").map { $0["Range"] } == [nil, "bytes=50000-", "bytes=150000-"])
   }
 
-  /// No strong validator, or a coded body: nothing can be continued.
-  @Test func whatCannotBeContinuedIsNotKept() throws {
+  /// A body without a strong validator cannot be continued.
+  @Test func `interrupted response with a weak validator is not kept`() throws {
     for (path, tag) in [("/weak", "W/\"1\"")] {
       serve(path, tag: tag)
       cut.at.withLock { $0 = 100_000 }
@@ -265,8 +266,8 @@ import Testing
     }
   }
 
-  /// Several tasks want the whole at the same time.
-  @Test func manyMayContinueAtOnce() throws {
+  /// Several tasks request the whole at the same time.
+  @Test func `several tasks may continue the same part at once`() throws {
     serve("/many")
     cut.at.withLock { $0 = 100_000 }
     _ = try client.load("/many")

@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// What is stale is asked about, and what changes drops what was stored (RFC 9111 §4.2 to §4.4, RFC 5861).
+/// Revalidation of stale entries, and invalidation by changes (RFC 9111 §4.2 to §4.4, RFC 5861).
 @Suite(.serialized, .blocking, .sharing) struct CacheRevalidationTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = CacheOrigin()
   private let client: CacheClient
 
@@ -19,9 +19,9 @@ import Testing
     return metrics["transactionMetrics"]?.elements?.map { $0["resourceFetchType"]?.string } ?? []
   }
 
-  // MARK: Asking again
+  // MARK: Revalidation
 
-  @Test(arguments: ["ETag", "Last-Modified"]) func a304FreshensWhatIsStored(_ validator: String) throws {
+  @Test(arguments: ["ETag", "Last-Modified"]) func `response 304 freshens entry`(_ validator: String) throws {
     let value = validator == "ETag" ? "W/\"v1\"" : "Sat, 01 Nov 2025 12:00:00 GMT"
     let condition = validator == "ETag" ? "If-None-Match" : "If-Modified-Since"
     let first = CacheOrigin.stale + [(validator, value), ("X-State", "old"), ("X-Kept", "kept")]
@@ -38,7 +38,7 @@ import Testing
     #expect(confirmed.isFromCache && confirmed.status == 200 && confirmed.bodyText == "body")
     #expect(confirmed.field("X-State") == "new" && confirmed.field("X-Kept") == "kept")
     #expect(confirmed.field("Cache-Control") == "max-age=86400")
-    // Counted from the confirmation, not from the 3,610 s that the first response had.
+    // The age counts from the confirmation, not from the 3,610 s of the first response.
     #expect((0..<3600).contains(try #require(confirmed.field("Age").flatMap { Int($0) })))
     #expect(confirmed.field("Content-Length") == "4")
     #expect(try fetchTypes(confirmed) == ["networkLoad", "localCache"])
@@ -48,14 +48,14 @@ import Testing
     let types = try place.story(of: confirmed.id).map(\.type)
     #expect(types.filter { $0 == "dataTask.didReceiveResponse" }.count == 1)
     #expect(!types.contains("dataTask.willCacheResponse"))
-    // Now it is fresh.
+    // The entry is fresh now.
     let hit = try client.load("/v")
     #expect(hit.isFromCache && hit.field("X-State") == "new")
     #expect(try fetchTypes(hit) == ["localCache"])
     #expect(origin.count("/v") == 2)
   }
 
-  @Test(arguments: [1024, 100 << 10, 1_000_000]) func aConfirmedBodyIsWhole(_ size: Int) throws {
+  @Test(arguments: [1024, 100 << 10, 1_000_000]) func `confirmed body is whole`(_ size: Int) throws {
     let bytes = Pattern.bytes(size)
     origin.on("/large") { request, socket in
       try socket.write(
@@ -72,8 +72,8 @@ import Testing
     #expect(origin.requests("/large").map { $0["If-None-Match"] } == [nil, "\"a\"", "\"a\""])
   }
 
-  /// Not even the fields of an answer are stored where it, or its request, says so (RFC 9111 §5.2.2.5, §5.2.1.5).
-  @Test func aConfirmationThatMayNotBeStoredIsNot() throws {
+  /// `no-store` in a 304 or in its request forbids even the update of header fields (RFC 9111 §5.2.2.5, §5.2.1.5).
+  @Test func `confirmation with no store does not update the entry`() throws {
     func serve(confirming fields: [(String, String)]) {
       origin.serve("/quiet", "body", tag: "\"1\"", CacheOrigin.stale, confirming: fields)
     }
@@ -91,7 +91,7 @@ import Testing
     try confirm(asks: 5)
   }
 
-  @Test func a200ReplacesWhatIsStored() throws {
+  @Test func `response 200 replaces the entry`() throws {
     origin.serve("/r", "old", tag: "\"1\"", CacheOrigin.stale)
     _ = try client.load("/r")
     origin.serve("/r", "newer", tag: "\"2\"", CacheOrigin.fresh)
@@ -104,8 +104,8 @@ import Testing
     #expect(try client.cache["countOfEntries"]?.integer == 1)
   }
 
-  /// An answer that may not be stored still says that the old one holds no more.
-  @Test(arguments: ["200 OK", "404 Not Found", "410 Gone"]) func whatReplacesMayBeNothing(_ status: String)
+  /// A response that must not be stored still invalidates the old entry.
+  @Test(arguments: ["200 OK", "404 Not Found", "410 Gone"]) func `response drops the entry`(_ status: String)
     throws
   {
     origin.serve("/gone", "old", tag: "\"1\"", CacheOrigin.stale + [("Cache-Control", "stale-if-error=9000")])
@@ -115,8 +115,8 @@ import Testing
     #expect(try client.cache["countOfEntries"]?.integer == 0)
   }
 
-  /// The client's own conditions are its own business.
-  @Test func a304ForTheClientIsTheClients() throws {
+  /// The cache does not handle conditions that the client sets itself.
+  @Test func `response 304 to a condition of the client reaches the client`() throws {
     origin.serve("/own", "body", tag: "\"1\"", CacheOrigin.fresh)
     _ = try client.load("/own")
     let task = try client.load("/own", fields: ["If-None-Match": #"\"1\""#])
@@ -124,7 +124,7 @@ import Testing
     #expect(try client.load("/own").isFromCache)
   }
 
-  @Test func directivesOfTheRequestAreHeeded() throws {
+  @Test func `cache directives of the request are honoured`() throws {
     origin.serve("/asked", "a", tag: "\"1\"", CacheOrigin.fresh + [("Age", "100")])
     _ = try client.load("/asked")
     for (control, asks) in [
@@ -135,7 +135,7 @@ import Testing
       _ = try client.load("/asked", fields: ["Cache-Control": control])
       #expect(origin.count("/asked") == count + (asks ? 1 : 0), "\(control)")
       if asks {
-        // Again as it was: not freshened.
+        // Restores the entry, which the response has freshened.
         #expect(try place.call("DELETE", "/v1/sessions/\(client.session)/cache").status == 204)
         _ = try client.load("/asked")
       }
@@ -157,7 +157,7 @@ import Testing
   private static let onError = "max-age=10, stale-if-error=86400"
   private static let old = ("Age", "3610")
 
-  @Test(arguments: [500, 502, 503, 504]) func somethingStaleIsBetterThanAnError(_ status: Int) throws {
+  @Test(arguments: [500, 502, 503, 504]) func `stale entry replaces a server error`(_ status: Int) throws {
     origin.serve("/e", "stored", [("Cache-Control", Self.onError), Self.old])
     _ = try client.load("/e")
     origin.serve("/e", "broken", status: "\(status) Broken", [])
@@ -171,7 +171,7 @@ import Testing
     #expect(try fetchTypes(tagged) == ["networkLoad", "localCache"])
   }
 
-  @Test func onlyWhatAllowsItIsServedOnError() throws {
+  @Test func `stale entry is served on error only if its directives allow it`() throws {
     let kinds = [
       "max-age=10", "max-age=10, stale-if-error=60", "max-age=10, must-revalidate, stale-if-error=86400",
       "no-cache, stale-if-error=86400",
@@ -183,7 +183,7 @@ import Testing
       let task = try client.load("/\(index)")
       #expect(task.status == 500 && task.bodyText == "broken" && !task.isFromCache, "\(control)")
     }
-    // 501 and 404 are answers.
+    // 501 and 404 do not count as errors.
     for status in ["501 Not Implemented", "404 Not Found"] {
       origin.serve("/answer", "stored", tag: "\"1\"", [("Cache-Control", Self.onError), Self.old])
       _ = try client.load("/answer", #","cachePolicy":"reloadIgnoringLocalCacheData""#)
@@ -192,7 +192,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["refused", "dropped"]) func whereNobodyAnswersSomethingStaleDoes(_ way: String) throws {
+  @Test(arguments: ["refused", "dropped"]) func `stale entry replaces a lost origin`(_ way: String) throws {
     let relay = TCPRelay(to: origin.port)
     origin.serve("/e", "stored", tag: "\"1\"", [("Cache-Control", Self.onError), Self.old])
     let url = "http://127.0.0.1:\(relay.port)/e"
@@ -204,15 +204,15 @@ import Testing
     if way == "refused" { relay.redirect(to: 1) } else { origin.on("/e") { _, _ in false } }
     let task = try load()
     #expect(task["error"] == .null && task.isFromCache && task.bodyText == "stored" && task.status == 200)
-    // And it comes back.
+    // The entry is revalidated as soon as the origin is reachable again.
     relay.redirect(to: origin.port)
     origin.serve("/e", "new", tag: "\"2\"", CacheOrigin.fresh)
     #expect(try load().bodyText == "new")
   }
 
-  // MARK: Stale meanwhile
+  // MARK: Stale while revalidating
 
-  @Test func somethingStaleIsServedWhileTheOriginIsAsked() throws {
+  @Test func `stale entry is served while it is revalidated`() throws {
     let control = [("Cache-Control", "max-age=10, stale-while-revalidate=86400"), Self.old]
     origin.serve("/swr", "old", tag: "\"1\"", control)
     _ = try client.load("/swr")
@@ -236,14 +236,14 @@ import Testing
     let next = try client.load("/swr")
     #expect(next.isFromCache && next.bodyText == "newer")
     #expect(origin.requests("/swr").map { $0["If-None-Match"] } == [nil, "\"1\""])
-    // Nobody sees a task for that.
+    // The revalidation creates no task.
     let tasks = try place.call("GET", "/v1/sessions/\(client.session)/tasks").json["items"]?.elements
     #expect(tasks?.count == 7)
   }
 
   // MARK: HEAD
 
-  @Test func headIsServedFromWhatIsStoredForGET() throws {
+  @Test func `HEAD is served from the entry of GET`() throws {
     origin.serve("/h", "hello", CacheOrigin.fresh + [("X-Own", "1")])
     _ = try client.load("/h")
     let task = try client.load("/h", #","method":"HEAD""#)
@@ -253,7 +253,7 @@ import Testing
     #expect(try client.load("/h").bodyText == "hello")
   }
 
-  @Test func headFreshensOrDropsWhatIsStored() throws {
+  @Test func `HEAD freshens or invalidates the entry of GET`() throws {
     origin.serve("/h", "hello", CacheOrigin.stale + [("ETag", "\"1\"")])
     _ = try client.load("/h")
     origin.serve("/h", "hello", CacheOrigin.fresh + [("ETag", "\"1\""), ("X-Own", "new")])

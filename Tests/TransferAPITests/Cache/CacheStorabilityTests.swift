@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// What is stored and what is not, and what drops it again (RFC 9111 §3 and §4.4).
+/// Which responses are stored, and which requests invalidate them (RFC 9111 §3 and §4.4).
 @Suite(.serialized, .blocking, .sharing) struct CacheStorabilityTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = CacheOrigin()
   private let client: CacheClient
 
@@ -13,16 +13,16 @@ import Testing
     client = try CacheClient(place, origin)
   }
 
-  /// Whether the second of two equal requests was answered without the origin.
+  /// Returns whether the second of two equal requests was answered from the cache.
   private func isHit(_ path: String, _ request: String = "") throws -> Bool {
     let bodies = try (0..<2).map { _ in try client.load(path, request) }
     #expect(bodies[0].bodyText == bodies[1].bodyText && !bodies[0].isFromCache)
     return bodies[1].isFromCache
   }
 
-  // MARK: Stored
+  // MARK: Storage
 
-  @Test func onlyWhatIsAllowedIsStored() throws {
+  @Test func `response is stored only if its header fields allow it`() throws {
     let long = "Thu, 01 Jan 2015 00:00:00 GMT"
     let kinds: [([(String, String)], Bool)] = [
       ([("Cache-Control", "max-age=86400")], true), ([("Cache-Control", "private, max-age=86400")], true),
@@ -31,7 +31,7 @@ import Testing
       ([("Cache-Control", "s-maxage=60")], false), ([], false), ([("Pragma", "no-cache")], false),
       ([("Expires", "Thu, 01 Jan 2037 00:00:00 GMT")], true), ([("Expires", "0")], false),
       ([("Expires", "0"), ("Cache-Control", "max-age=86400")], true),
-      // A tenth of its age: years.
+      // The heuristic freshness is a tenth of the age, which is years.
       ([("Last-Modified", long)], true), ([("Last-Modified", long), ("Cache-Control", "no-store")], false),
       ([("Cache-Control", "max-age=86400"), ("Vary", "*")], false),
       ([("Cache-Control", "max-age=\"6000\"")], true), ([("Cache-Control", "MAX-AGE=86400")], true),
@@ -44,14 +44,14 @@ import Testing
     }
   }
 
-  @Test func theRequestMayForbidIt() throws {
+  @Test func `no store in the request forbids storage`() throws {
     origin.serve("/r", "body", CacheOrigin.fresh)
     #expect(try !isHit("/r", #","headers":{"Cache-Control":"no-store"}"#))
     #expect(try client.cache["countOfEntries"]?.integer == 0)
   }
 
-  /// As Apple has it: successes only.
-  @Test func onlySuccessesAreStored() throws {
+  /// URLCache stores successful responses only.
+  @Test func `only successful responses are stored`() throws {
     let statuses = [
       "200 OK", "203 Non-Authoritative Information", "300 Multiple Choices", "404 Not Found", "410 Gone",
       "500 Broken",
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func whatOtherMethodsBringIsNotStored() throws {
+  @Test func `responses to other methods are not stored`() throws {
     for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
       origin.serve("/\(method)", "body", CacheOrigin.fresh)
       #expect(try !isHit("/\(method)", #","method":"\#(method)""#), "\(method)")
@@ -71,8 +71,8 @@ import Testing
     #expect(try client.cache["countOfEntries"]?.integer == 0)
   }
 
-  /// This cache is nobody else's: what came with credentials may be stored.
-  @Test func answersToCredentialsArePrivate() throws {
+  /// The cache is private (RFC 9111 §3.5), so it may store responses to requests with credentials.
+  @Test func `response to credentials is stored for the session only`() throws {
     origin.serve("/a", "secret", [("Cache-Control", "private, max-age=86400")])
     #expect(try isHit("/a", #","headers":{"Authorization":"Bearer x"}"#))
     let other = try CacheClient(place, origin)
@@ -81,7 +81,7 @@ import Testing
       origin.count("/a") == 2 && origin.requests("/a").map { $0["Authorization"] } == ["Bearer x", nil])
   }
 
-  @Test func whatVariesByCredentialsIsNotMixedUp() throws {
+  @Test func `responses that vary by credentials are kept apart`() throws {
     origin.on("/who") { request, socket in
       try socket.write(
         TestOrigin.reply(
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func mustRevalidateIsHeeded() throws {
+  @Test func `must revalidate is honoured`() throws {
     origin.serve(
       "/must", "body", tag: "\"1\"", [("Cache-Control", "max-age=10, must-revalidate"), ("Age", "100")],
       confirming: [("Age", "100")])
@@ -110,8 +110,8 @@ import Testing
     #expect(try client.load("/must", fields: ["Cache-Control": "stale-if-error=100000"]).errorCode != nil)
   }
 
-  /// A tenth of the time since it was changed.
-  @Test func heuristicsHaveLimits() throws {
+  /// The heuristic freshness is a tenth of the time since the last change.
+  @Test func `heuristic freshness ends after a tenth of the age`() throws {
     let fields = [
       ("Date", "Sat, 01 Nov 2025 12:00:00 GMT"), ("Last-Modified", "Sat, 01 Nov 2025 11:00:00 GMT"),
     ]
@@ -120,8 +120,8 @@ import Testing
     #expect(origin.requests("/guess")[1]["If-Modified-Since"] == "Sat, 01 Nov 2025 11:00:00 GMT")
   }
 
-  /// A file is the task's own: what is stored serves it, but nothing is stored of it.
-  @Test func downloadsAreServedAndDoNotStore() throws {
+  /// A download's file belongs to its task. The cache serves downloads, but does not store them.
+  @Test func `downloads are served from the cache but not stored`() throws {
     for size in [1024, 100 << 10, 1_000_000] {
       let bytes = Pattern.bytes(size)
       origin.serve("/\(size)", bytes, CacheOrigin.fresh)
@@ -136,7 +136,7 @@ import Testing
           "task.didComplete",
         ])
       #expect(try place.body(of: served.id) == bytes)
-      // Moving the file away takes nothing from the cache.
+      // Moving the file away leaves the cache entry intact.
       let moved = try place.call("POST", "/v1/files", #"{"fromTask":"\#(served.id)"}"#)
       #expect(moved.status == 201)
       #expect(try place.call("DELETE", "/v1/files/\(moved.json.id)").status == 204)
@@ -145,8 +145,8 @@ import Testing
     }
   }
 
-  /// Whoever drops a body drops his own.
-  @Test func theTasksBodyAndTheStoredOneAreApart() throws {
+  /// Deleting one task's body affects neither the other tasks nor the cache, and vice versa.
+  @Test func `body of a task is independent of the cached body`() throws {
     let bytes = Pattern.bytes(100 << 10)
     origin.serve("/b", bytes, CacheOrigin.fresh)
     let ids = try (0..<3).map { _ in try client.load("/b").id }
@@ -157,9 +157,9 @@ import Testing
     #expect(try !client.load("/b").isFromCache)
   }
 
-  // MARK: Dropped
+  // MARK: Invalidation
 
-  @Test(arguments: ["POST", "PUT", "DELETE", "PATCH"]) func whatChangesThingsDropsThem(_ method: String)
+  @Test(arguments: ["POST", "PUT", "DELETE", "PATCH"]) func `unsafe request drops entries`(_ method: String)
     throws
   {
     let other = CacheOrigin()
@@ -170,7 +170,7 @@ import Testing
     for path in paths { _ = try client.load(path) }
     _ = try otherClient.load("/where")
     let change = #","method":"\#(method)""# + (method == "DELETE" ? "" : #","body":{"text":"x"}"#)
-    // What failed has changed nothing.
+    // A failed request has changed nothing.
     origin.serve("/thing", "no", status: "500 Broken", [])
     _ = try client.load("/thing", change)
     for path in paths { #expect(try client.load(path).isFromCache, "\(path)") }
@@ -180,21 +180,21 @@ import Testing
     _ = try client.load("/thing", change)
     origin.serve("/thing", "/thing", CacheOrigin.fresh)
     for path in paths { #expect(try client.load(path).isFromCache == (path == "/apart"), "\(path)") }
-    // No origin has a say about another's.
+    // An origin cannot invalidate another origin's entries.
     origin.serve("/thing", "ok", [("Location", "\(other.url)/where")])
     _ = try client.load("/thing", change)
     #expect(try otherClient.load("/where").isFromCache)
   }
 
-  @Test func safeMethodsDropNothing() throws {
+  @Test func `safe methods invalidate nothing`() throws {
     origin.serve("/safe", "body", CacheOrigin.fresh)
     _ = try client.load("/safe")
     _ = try client.load("/safe", #","method":"OPTIONS""#)
     #expect(try client.load("/safe").isFromCache)
   }
 
-  /// An upload is a PUT like any other.
-  @Test func anUploadDropsWhatItReplaces() throws {
+  /// An upload with PUT invalidates like any other PUT.
+  @Test func `upload invalidates the entry it replaces`() throws {
     origin.serve("/up", "old", CacheOrigin.fresh)
     _ = try client.load("/up")
     _ = try client.load("/up", kind: "upload", #","method":"PUT","body":{"text":"new"}"#)

@@ -4,9 +4,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// What is stored and fresh is the answer, and looks like one: URLCache, RFC 9111.
+/// A fresh stored response is the task's response, and it looks like a loaded one (URLCache, RFC 9111).
 @Suite(.serialized, .blocking, .sharing) struct CacheTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = CacheOrigin()
   private let client: CacheClient
 
@@ -21,9 +21,9 @@ import Testing
 
   // MARK: A hit
 
-  /// In memory, in a file, and nearly as large as a twentieth of the cache.
+  /// The sizes are kept in memory, kept in a file, and nearly a twentieth of the cache.
   @Test(arguments: [0, 1, 1024, 100 << 10, 1_040_000])
-  func whatIsFreshIsServedWithoutARequest(_ size: Int) throws {
+  func `fresh response is served without a request`(_ size: Int) throws {
     let bytes = Pattern.bytes(size)
     let digest = SHA256.hash(data: bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
       .joined()
@@ -56,8 +56,8 @@ import Testing
     #expect(transaction["networkProtocolName"] ?? .null == .null && transaction["remoteAddress"] == nil)
   }
 
-  /// The events of a hit are those of a load, but for the question whether to store it.
-  @Test(arguments: [1024, 100 << 10, 1_000_000]) func aHitIsToldLikeALoad(_ size: Int) throws {
+  /// A hit has the same events as a load, except for the caching decision.
+  @Test(arguments: [1024, 100 << 10, 1_000_000]) func `hit has the events of a load`(_ size: Int) throws {
     let bytes = Pattern.bytes(size)
     origin.serve("/told", bytes, CacheOrigin.fresh)
     for isHit in [false, true] {
@@ -82,8 +82,8 @@ import Testing
     #expect(origin.count("/told") == 1)
   }
 
-  /// A task that is to be suspended, or cancelled, is so also where its answer is at hand.
-  @Test func aHitMayBeSuspendedAndCancelled() throws {
+  /// Suspending and cancelling work even if the response is already stored.
+  @Test func `hit may be suspended and cancelled`() throws {
     origin.serve("/held", Pattern.bytes(900_000), CacheOrigin.fresh)
     _ = try client.load("/held")
     for verb in ["suspend", "cancel"] {
@@ -98,10 +98,10 @@ import Testing
     }
   }
 
-  // MARK: What belongs to what
+  // MARK: Keys
 
-  /// The peer answered a query with what it had stored for another one.
-  @Test func theWholeURLIsTheKey() throws {
+  /// URLSession on Linux answered a query with the response to another query.
+  @Test func `key of an entry is the whole URL`() throws {
     let urls = ["/key", "/key?a=1", "/key?a=2", "/key?a=1&b=2", "/KEY"]
     for url in urls { origin.serve(url, url, CacheOrigin.fresh) }
     for round in 0...1 {
@@ -114,7 +114,7 @@ import Testing
     #expect(urls.allSatisfy { origin.count($0) == 1 })
   }
 
-  @Test func sessionsDoNotShare() throws {
+  @Test func `sessions do not share their caches`() throws {
     origin.serve("/own", "own", CacheOrigin.fresh)
     let other = try CacheClient(place, origin)
     #expect(try !client.load("/own").isFromCache)
@@ -125,7 +125,7 @@ import Testing
 
   // MARK: Vary
 
-  @Test func varySelects() throws {
+  @Test func `Vary selects the entry`() throws {
     origin.on("/vary") { request, socket in
       let body = Array("\(request["Accept-Language"] ?? "none") \(request["X-Kind"] ?? "none")".utf8)
       try socket.write(
@@ -150,10 +150,10 @@ import Testing
     for _ in 0..<2 { #expect(try !client.load("/star").isFromCache) }
   }
 
-  // MARK: What is in the answers
+  // MARK: Content
 
-  /// The body that was decoded is what is stored.
-  @Test func aCodedBodyIsServedDecoded() throws {
+  /// The cache stores the decoded body.
+  @Test func `coded body is served decoded`() throws {
     let coded = Array(Data(base64Encoded: "H4sIAAAAAAACA6uoGAUjDQAAUc6yCvQBAAA=") ?? Data())
     origin.serve("/gzip", coded, CacheOrigin.fresh + [("Content-Encoding", "gzip"), ("ETag", "\"g\"")])
     for isHit in [false, true] {
@@ -164,8 +164,8 @@ import Testing
     #expect(origin.count("/gzip") == 1)
   }
 
-  /// What came with a response once does not come again with each hit.
-  @Test func cookiesAreNotReplayed() throws {
+  /// The cookies of a response are set once, when the response arrives.
+  @Test func `cookies are not replayed by a hit`() throws {
     origin.serve("/cookie", "c", CacheOrigin.fresh + [("Set-Cookie", "n=first; Path=/")])
     _ = try client.load("/cookie")
     let cookies = "/v1/sessions/\(client.session)/cookies"
@@ -176,7 +176,7 @@ import Testing
     #expect(try !place.call("GET", cookies).text.contains("first"))
   }
 
-  @Test func aRedirectMayLeadToWhatIsStored() throws {
+  @Test func `redirect may lead to a stored response`() throws {
     origin.serve("/target", "target", CacheOrigin.fresh)
     origin.serve("/moved", "", status: "302 Found", CacheOrigin.fresh + [("Location", "/target")])
     _ = try client.load("/target")

@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Why there is no body, as a client reads it.
+/// The reason why a task has no body, as a client reads it.
 @Suite(.serialized, .blocking, .sharing) struct BodyAbsenceTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = TestOrigin { request, socket in
     if request.path == "/cut" {
       try socket.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
@@ -25,22 +25,26 @@ import Testing
     return reply.json["detail"]?.string
   }
 
-  @Test func aFailedTaskNamesItsError() throws {
+  @Test func `failed task names its error`() throws {
     let id = try place.run(origin.url + "/cut").id
     #expect(try detail(of: id) == "the task failed: networkConnectionLost")
   }
 
-  @Test func aTaskThatHasNotEndedNamesItsState() throws {
+  @Test func `unfinished task names its state`() throws {
     let id = try place.create(origin.url + "/silent", kind: "download", resume: false)
-    #expect(try detail(of: id, 409) == "the task is suspended")
+    #expect(
+      try detail(of: id, 409)
+        == "the task is suspended, and has no body yet; read the body when the task has ended")
     _ = try place.act("resume", id)
-    #expect(try detail(of: id, 409) == "the task is running")
+    #expect(
+      try detail(of: id, 409)
+        == "the task is running, and has no body yet; read the body when the task has ended")
     _ = try place.act("cancel", id)
     _ = try place.end(of: id)
     #expect(try detail(of: id) == "the task was cancelled")
   }
 
-  @Test(arguments: [false, true]) func aBodyThatIsRemovedIsSaidToBe(_ isMoved: Bool) throws {
+  @Test(arguments: [false, true]) func `deleted body is reported as deleted`(_ isMoved: Bool) throws {
     let id = try place.run(origin.url + "/").id
     if isMoved {
       #expect(try place.call("POST", "/v1/files", #"{"fromTask":"\#(id)"}"#).status == 201)
@@ -58,7 +62,7 @@ import Testing
         let reply = try place.call("POST", path, body)
         #expect(reply.status == 400 && reply.pointers == [""])
         let detail = reply.json["errors"]?.elements?.first?["detail"]?.string
-        #expect(detail?.contains("application/x-ndjson, one task a line") == true)
+        #expect(detail?.contains("application/x-ndjson, one task per line") == true)
       }
     }
     #expect(origin.requests.isEmpty)

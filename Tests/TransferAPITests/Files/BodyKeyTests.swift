@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Under which names bodies lie: the service's epoch is in them, and nobody's way to a body knows it.
+/// The file names of bodies, which contain the service's epoch. No URL of a body shows the epoch.
 @Suite(.serialized, .blocking, .sharing) struct BodyKeyTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = TestOrigin { request, socket in
     try socket.write(TestOrigin.reply("200 OK", Pattern.bytes(Int(request.path.dropFirst()) ?? 0)))
     return true
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func aBodyIsUnderTheEpochOfItsService() throws {
+  @Test func `body file is named by the epoch of its service`() throws {
     let task = try place.run(origin.url + "/40960")
     #expect(try names(of: task.id) == [task.id + ".1-0"])
     #expect(try place.body(of: task.id) == Pattern.bytes(40_960))

@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// All the stored files of a service: what is listed, and what is on the disk.
+/// The list of a service's stored files, compared with the files on disk.
 @Suite(.serialized, .blocking) struct FileListTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = TestOrigin { request, socket in
     if request.path == "/silent" { return try socket.readSome() != nil }
     let size = Int(request.path.dropFirst()) ?? 0
@@ -13,7 +13,7 @@ import Testing
     return true
   }
 
-  init() throws { place = try APIPlace() }
+  init() throws { place = try InProcessAPI() }
 
   private func keep(_ task: String, _ fields: [(String, String)] = []) throws -> HTTPReply {
     try place.call("POST", "/v1/files", #"{"fromTask":"\#(task)"}"#, fields)
@@ -23,7 +23,7 @@ import Testing
     Set(try FileManager.default.subpathsOfDirectory(atPath: place.directory).filter { $0.contains("fil_") })
   }
 
-  @Test func theListHasPages() throws {
+  @Test func `list of files has pages`() throws {
     #expect(try place.call("GET", "/v1/files").json["items"]?.elements?.isEmpty == true)
     let ids = try (0..<5).map { try place.store([UInt8($0)]) }
     var seen: [String] = []
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func whatIsDeletedIsGone() throws {
+  @Test func `deleted file is gone from the list and the disk`() throws {
     let id = try place.store(Pattern.bytes(1000))
     #expect(try namesOnDisk().count == 1)
     let reply = try place.call("DELETE", "/v1/files/\(id)")
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func whatHasNoBodyCannotBeMoved() throws {
+  @Test func `task without a body cannot be moved to a file`() throws {
     #expect(try keep("tsk_01890a5d-ac96-774b-bcce-b302099a8057").status == 404)
     let running = try place.create(origin.url + "/silent", kind: "download")
     #expect(try keep(running).status == 409)
@@ -73,14 +73,14 @@ import Testing
     #expect(try namesOnDisk().isEmpty)
   }
 
-  @Test func aRepeatGetsTheFirstReply() throws {
+  @Test func `repeated request gets the first reply`() throws {
     let task = try place.run(origin.url + "/40960")
     let other = [("Idempotency-Key", "two")]
     let kept = try keep(task.id, other)
     #expect(kept.status == 201)
     #expect(try keep(task.id, other).json == kept.json)
     #expect(try keep("tsk_01890a5d-ac96-774b-bcce-b302099a8057", other).status == 422)
-    // Repeats leave nothing behind.
+    // A repetition creates no further file.
     #expect(try namesOnDisk().count == 1)
     #expect(try place.call("GET", "/v1/files").json["items"]?.elements?.count == 1)
   }

@@ -4,9 +4,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Stored files: what uploads read, and what is kept of downloads.
+/// Stored files, which uploads read and which downloads are moved to.
 @Suite(.serialized, .blocking, .sharing) struct FileTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = TestOrigin { request, socket in
     if request.path == "/silent" { return try socket.readSome() != nil }
     let size = Int(request.path.dropFirst()) ?? 0
@@ -36,7 +36,7 @@ import Testing
       ("If-Match", "*", 200, 0..<40_960), ("If-Match", "\"other\"", 412, 0..<0),
       ("If-Match", "W/TAG", 412, 0..<0),
     ] as [(String, String, Int, Range<Int>)])
-  func partsAndConditions(_ name: String, _ value: String, _ status: Int, _ range: Range<Int>) throws {
+  func `file honours ranges`(_ name: String, _ value: String, _ status: Int, _ range: Range<Int>) throws {
     let bytes = Pattern.bytes(40_960)
     let id = try place.store(bytes)
     let tag = "\"\(Self.hexadecimal(bytes))\""
@@ -57,9 +57,9 @@ import Testing
     }
   }
 
-  /// didFinishDownloadingTo: who wants to keep the file moves it.
+  /// urlSession(_:downloadTask:didFinishDownloadingTo:): a client that wants to keep the file moves it.
   @Test(arguments: sizes, ["download", "data"])
-  func aFinishedBodyIsMoved(_ size: Int, _ kind: String) throws {
+  func `finished body is moved to a file`(_ size: Int, _ kind: String) throws {
     let task = try place.run(origin.url + "/\(size)", kind: kind)
     let reply = try keep(task.id)
     let file = reply.json
@@ -67,7 +67,7 @@ import Testing
     #expect(file["fromTask"]?.string == task.id && file["contentType"]?.string == "image/png")
     #expect(file["size"]?.integer == Int64(size) && file["sha256"] == task["body"]?["sha256"])
     #expect(try place.call("GET", "/v1/files/\(file.id)").body == Pattern.bytes(size))
-    // It is moved and not copied.
+    // The body is moved, so the task no longer has it.
     #expect(try place.call("GET", "/v1/tasks/\(task.id)/body").status == 404)
     #expect(try place.task(task.id)["body"] == .null)
     #expect(try keep(task.id).status == 404)
@@ -83,7 +83,7 @@ import Testing
       (#"{"formTask":"x"}"#, ["/formTask", "/fromTask"]), (#"[]"#, [""]), (#"{"#, nil),
       (#"{"fromTask":"tsk_01890a5d-ac96-774b-bcce-b302099a8057","a/b":1}"#, ["/a~1b"]),
     ] as [(String, [String]?)])
-  func wrongMembersAreNamed(_ body: String, _ pointers: [String]?) throws {
+  func `wrong member of a request is named`(_ body: String, _ pointers: [String]?) throws {
     let reply = try place.call("POST", "/v1/files", body)
     #expect(reply.status == 400 && reply["Content-Type"] == "application/problem+json")
     #expect(reply.json["errors"]?.elements?.compactMap { $0["pointer"]?.string }.sorted() == pointers)

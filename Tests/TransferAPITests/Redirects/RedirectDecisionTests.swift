@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// willPerformRedirect: a delegate that is asked decides where a redirect leads.
+/// urlSession(_:task:willPerformHTTPRedirection:): the delegate decides on the target of a redirect.
 @Suite(.serialized, .blocking, .sharing) struct RedirectDecisionTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let session: String
   private let origin = TestOrigin { request, socket in
     let parts = request.path.split(separator: "/").map(String.init)
@@ -33,10 +33,10 @@ import Testing
 
   private func body(of id: String) throws -> String { try place.call("GET", "/v1/tasks/\(id)/body").text }
 
-  /// What is answered, and what the task then comes to.
+  /// An answer of the delegate, and the expected end of the task.
   struct Answer: Sendable, CustomTestStringConvertible {
     let name: String
-    /// With `$url` for the origin; nil: the request that was proposed.
+    /// The request to answer with, where `$url` is the origin. If `nil`, the proposed request.
     let request: String?
     let status: Int64
     let body: String
@@ -57,9 +57,9 @@ import Testing
   ]
 
   @Test(arguments: answers, ["data", "download"])
-  func theAnswerSaysWhereItLeads(_ answer: Answer, _ kind: String) throws {
+  func `answer decides the target of the redirect`(_ answer: Answer, _ kind: String) throws {
     let id = try create("/hop", kind: kind)
-    let event = try place.question(of: id)
+    let event = try place.decisionEvent(of: id)
     #expect(event.data["response"]?["status"]?.integer == 302)
     #expect(event.data["request"]?["url"]?.string == origin.url + "/target")
     #expect(event.data["default"]?.string == "follow" && event.data["expiresAt"]?.string != nil)
@@ -77,9 +77,9 @@ import Testing
     #expect(end["progress"]?["countOfBytesReceived"]?.integer == Int64(answer.body.utf8.count))
   }
 
-  @Test func anotherRequestGoesOutAsItWasAnswered() throws {
+  @Test func `answered request is sent unchanged`() throws {
     let id = try create("/hop", request: #","headers":{"X-First":"1"}"#)
-    let event = try place.question(of: id)
+    let event = try place.decisionEvent(of: id)
     #expect(event.data["request"]?["headers"]?["X-First"]?.string == "1")
     try place.answer(
       event.decision, #"{"request":{"url":"\#(origin.url)/other","headers":{"X-Second":"2"}}}"#)
@@ -88,16 +88,16 @@ import Testing
     #expect(sent.path == "/other" && sent["X-Second"] == "2" && sent["X-First"] == nil)
   }
 
-  /// The phases and calls of a task that was asked once, in order.
+  /// The phases and events of a task with one followed redirect, in order.
   private static let followed = [
     "task.didCreate", "queued", "transferring", "waitingForDecision", "task.willPerformHTTPRedirection",
     "queued", "transferring", "dataTask.didReceiveResponse", "task.didFinishCollectingMetrics",
     "task.didComplete",
   ]
 
-  @Test(arguments: [true, false]) func theEventsComeInOrder(_ follows: Bool) throws {
+  @Test(arguments: [true, false]) func `events of a redirect come in order`(_ follows: Bool) throws {
     let id = try create("/hop")
-    let event = try place.question(of: id)
+    let event = try place.decisionEvent(of: id)
     try place.answer(event.decision, #"{"request":\#(follows ? event.request : "null")}"#)
     let names = try place.story(of: id).map { event in
       event.type == "task.didChangeState" ? event.data["phase"]?.string ?? "" : event.type
@@ -107,14 +107,14 @@ import Testing
     #expect(names == expected)
   }
 
-  /// A request that keeps its body is shown with the body's size, and may be answered so.
-  @Test func theBodyIsKeptBySize() throws {
+  /// A proposed request shows the size of its body. An answer may repeat that size to keep the body.
+  @Test func `answer keeps the body by its size`() throws {
     for (answer, expected) in [
       (#","method":"POST","body":{"size":5}"#, "POSThello"), (#","method":"POST"}"#, "POST"),
       (#","method":"POST","body":{"text":"new"}"#, "POSTnew"),
     ] {
       let id = try create("/keep", request: #","method":"POST","body":{"text":"hello"}"#)
-      let event = try place.question(of: id)
+      let event = try place.decisionEvent(of: id)
       #expect(event.data["request"]?["body"]?["size"]?.integer == 5)
       let end = answer.hasSuffix(#""POST"}"#) ? "" : "}"
       let reply = try place.answer(
@@ -125,12 +125,12 @@ import Testing
     }
   }
 
-  /// ExceededMaxRedirects: asking changes nothing about how many there may be.
-  @Test func twentyRedirectsAreAskedAboutAndTheNextIsAnError() throws {
+  /// ExceededMaxRedirects: decisions do not change the limit.
+  @Test func `limit of twenty redirects includes answered ones`() throws {
     let id = try create("/count/21")
     var sequence: Int64 = 0
     for hop in 1...20 {
-      let event = try place.question(of: id, after: sequence)
+      let event = try place.decisionEvent(of: id, after: sequence)
       #expect(event.data["request"]?["url"]?.string == origin.url + "/count/\(21 - hop)")
       sequence = event.id ?? 0
       try place.answer(event.decision, #"{"request":\#(event.request)}"#)
@@ -141,11 +141,11 @@ import Testing
     #expect(origin.requests.count == 21)
   }
 
-  // MARK: Answers that come twice, late, or wrong
+  // MARK: Repeated, late and wrong answers
 
-  @Test func anAnswerIsGivenOnce() throws {
+  @Test func `decision accepts one answer and its repetitions`() throws {
     let id = try create("/hop")
-    let event = try place.question(of: id)
+    let event = try place.decisionEvent(of: id)
     let answer = #"{"request":{"url":"\#(origin.url)/other"}}"#
     for _ in 0..<3 { #expect(try place.answer(event.decision, answer).status == 200) }
     let other = try place.answer(event.decision, #"{"request":null}"#)
@@ -154,18 +154,18 @@ import Testing
     #expect(try place.answer(event.decision, answer).status == 200)
     #expect(try place.answer(event.decision, #"{"request":null}"#).status == 409)
     #expect(origin.requests.map(\.path) == ["/hop", "/other"])
-    // One that lost its meaning takes no answer.
+    // A withdrawn decision accepts no answer.
     let cancelled = try create("/hop")
-    let lost = try place.question(of: cancelled).decision
+    let lost = try place.decisionEvent(of: cancelled).decision
     _ = try place.act("cancel", cancelled)
     _ = try place.end(of: cancelled)
     #expect(try place.answer(lost, #"{"request":null}"#).status == 409)
     #expect(try place.decision(lost)["state"]?.string == "withdrawn")
   }
 
-  @Test func whatIsSecretInAnAnswerIsSentAndNotKept() throws {
+  @Test func `secrets of an answer are sent but not shown`() throws {
     let id = try create("/hop")
-    let event = try place.question(of: id)
+    let event = try place.decisionEvent(of: id)
     func answer(_ secret: String) throws -> HTTPReply {
       let url = origin.url.replacing("http://", with: "http://alice:\(secret)@") + "/other"
       let headers = #"{"Proxy-Authorization":"Bearer \#(secret)"}"#
@@ -183,7 +183,7 @@ import Testing
   }
 
   @Test(arguments: ["dec_0198c0de-0000-7000-8000-000000000000", "dec_x", "tsk_x", "x"])
-  func anUnknownDecisionIsNotFound(_ id: String) throws {
+  func `unknown decision is not found`(_ id: String) throws {
     #expect(try place.answer(id, #"{"request":null}"#).status == 404)
     #expect(try place.call("GET", "/v1/decisions/\(id)").status == 404)
   }
@@ -198,9 +198,9 @@ import Testing
     (#"{"request":null,"disposition":"allow"}"#, "/disposition"), ("[]", ""), ("null", ""),
   ]
 
-  @Test func aMalformedAnswerNamesTheFieldAndLeavesTheQuestionOpen() throws {
+  @Test func `malformed answer is refused and the decision stays pending`() throws {
     let id = try create("/hop")
-    let decision = try place.question(of: id).decision
+    let decision = try place.decisionEvent(of: id).decision
     for (answer, pointer) in Self.malformed {
       let reply = try place.answer(decision, answer)
       let pointers = (reply.json["errors"]?.elements ?? []).compactMap { $0["pointer"]?.string }
@@ -213,11 +213,11 @@ import Testing
     #expect(try place.end(of: id)["response"]?["status"]?.integer == 302)
   }
 
-  // MARK: Reading
+  // MARK: Lists
 
-  @Test func decisionsAreListedByStateAndPage() throws {
+  @Test func `decisions are listed by state and page`() throws {
     let tasks = try (0..<5).map { _ in try create("/hop") }
-    let decisions = try tasks.map { try place.question(of: $0).decision }
+    let decisions = try tasks.map { try place.decisionEvent(of: $0).decision }
     for index in [1, 3] { try place.answer(decisions[index], #"{"request":null}"#) }
     let list = "/v1/sessions/\(session)/decisions"
     func ids(_ query: String) throws -> Set<String> {
@@ -247,6 +247,6 @@ import Testing
 }
 
 extension EventReader.Event {
-  /// The request that it proposes.
+  /// The request that the event proposes, as JSON.
   fileprivate var request: String { data["request"]?.text ?? "" }
 }

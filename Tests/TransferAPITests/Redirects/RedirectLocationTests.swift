@@ -2,13 +2,13 @@ import JSON
 import TestSupport
 import Testing
 
-/// Where a Location leads, well or badly written.
+/// Redirect targets: the `Location` field, correct or malformed.
 @Suite(.serialized, .blocking, .sharing) struct RedirectLocationTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
 
   init() throws { place = try .ofSuite() }
 
-  /// An origin that answers `/dir/start?old=1` with that Location, and everything else with 200.
+  /// Makes an origin that answers `/dir/start?old=1` with this `Location`, and everything else with 200.
   private func origin(_ location: String) -> TestOrigin {
     TestOrigin { request, socket in
       guard request.path.hasPrefix("/dir/start?old") else {
@@ -31,7 +31,7 @@ import Testing
     (" /end#part", "/end"), (" /end?q#part", "/end?q"), (" /a b", "/a%20b"), (" /end?q=a b", "/end?q=a%20b"),
     (" /end;p=1,2", "/end;p=1,2"), (" /%7Eend", "/%7Eend"), (" /a//b", "/a//b"), (" .", "/dir/"),
     (" /end?url=http://other.test/", "/end?url=http://other.test/"),
-  ]) func aLocationIsResolved(_ location: String, _ target: String) throws {
+  ]) func `location is resolved against the URL`(_ location: String, _ target: String) throws {
     let origin = origin(location)
     let task = try place.run(origin.url + "/dir/start?old=1")
     #expect(task["error"] == .null)
@@ -40,17 +40,17 @@ import Testing
     #expect(task["currentRequest"]?["url"]?.string == origin.url + target)
   }
 
-  /// What an empty reference means is the same URL again (RFC 3986 §5.2.2).
+  /// An empty reference means the same URL again (RFC 3986 §5.2.2).
   @Test(arguments: [" #part", " http://HOST/dir/start?old=1#part"])
-  func aLocationThatIsTheSameAgainIsALoop(_ location: String) throws {
+  func `location of the same URL is a redirect loop`(_ location: String) throws {
     let origin = origin(location)
     let task = try place.run(origin.url + "/dir/start?old=1")
     #expect(task.errorCode == -1007)
     #expect(Set(origin.requests.map(\.path)) == ["/dir/start?old=1"] && origin.requests.count == 21)
   }
 
-  /// An empty value leads nowhere, in browsers and in curl: the response is the task's.
-  @Test(arguments: ["", " "]) func emptyLocationIsNoRedirect(_ location: String) throws {
+  /// Like browsers and curl, Ferry delivers a response with an empty `Location` instead of following it.
+  @Test(arguments: ["", " "]) func `empty location is no redirect`(_ location: String) throws {
     let origin = origin(location)
     let task = try place.run(origin.url + "/dir/start?old=1")
     #expect(task["error"] == .null && task["response"]?["status"]?.integer == 302)
@@ -61,7 +61,7 @@ import Testing
   }
 
   /// redirectionDefaultPort: the port of the origin is not carried over.
-  @Test func aLocationWithoutAPortMeansTheDefaultOne() throws {
+  @Test func `location without a port has the default port`() throws {
     let origin = origin(" http://127.0.0.1/end")
     let id = try place.create(origin.url + "/dir/start?old=1", request: #","timeoutInterval":5"#)
     let story = try place.story(of: id)
@@ -79,20 +79,20 @@ import Testing
       (" data:text/plain,hello", -1002), (" about:blank", -1002), (" http://", -1000), (" //", -1000),
       (" http://127.0.0.1:99999/", -1000), (" http://127.0.0.1:x/", -1000), (" http://[::1/", -1000),
       (" http://a b/", -1000),
-    ] as [(String, Int64)]) func aLocationThatCannotBeAskedForIsAnError(_ location: String, _ code: Int64)
+    ] as [(String, Int64)]) func `unusable location is an error`(_ location: String, _ code: Int64)
     throws
   {
     let origin = origin(location)
     let task = try place.run(origin.url + "/dir/start?old=1")
     #expect(task.errorCode == code, "\(task["error"]?["message"]?.string ?? "")")
-    // The redirect that could not be followed is the response that was had.
+    // The redirect itself is the task's last response.
     #expect(task["response"]?["status"]?.integer == 302 && task["body"] == .null)
     #expect(task["error"]?["message"]?.string?.contains("secret") == false)
     #expect(origin.requests.count == 1)
   }
 
-  /// httpRedirectionTimeout: nobody listens there.
-  @Test func redirectToADeadPortCannotConnect() throws {
+  /// httpRedirectionTimeout: nothing listens on the port.
+  @Test func `redirect to a closed port cannot connect`() throws {
     let origin = origin(" http://127.0.0.1:1/end")
     let error = try place.run(origin.url + "/dir/start?old=1")["error"]
     #expect(error?["code"]?.integer == -1004)

@@ -2,10 +2,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// Which request follows which status: httpRedirectionWithCode300, 301_302, 303, 304 and 305_308, each with every
-/// method.
+/// The request that follows each redirect status and method: httpRedirectionWithCode300, 301_302, 303, 304 and
+/// 305_308.
 @Suite(.serialized, .blocking, .sharing) struct RedirectMatrixTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = TestOrigin { request, socket in
     let status = Int(request.path.dropFirst()) ?? 200
     let body = status == 200 ? "end" : "moved"
@@ -22,7 +22,7 @@ import Testing
   private static let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"]
 
   @Test(arguments: [300, 301, 302, 303, 304, 305, 306, 307, 308], ["data", "download"])
-  func aStatusAndAMethodMakeTheNextRequest(_ status: Int, _ kind: String) throws {
+  func `status and method determine the next request`(_ status: Int, _ kind: String) throws {
     for method in Self.methods {
       let hasBody = method != "GET" && method != "HEAD"
       let body = hasBody ? #","body":{"text":"sent"}"# : ""
@@ -44,7 +44,7 @@ import Testing
       if follows {
         let next = seen[1]
         #expect(next.line == "\(becomesGET ? "GET" : method) /end HTTP/1.1")
-        // The peer on Linux drops the body at 307 and 308 (swift-corelibs-foundation, HTTPURLProtocol.swift).
+        // URLSession on Linux drops the body at 307 and 308 (swift-corelibs-foundation, HTTPURLProtocol.swift).
         #expect(next.body == Array((hasBody && !becomesGET ? "sent" : "").utf8), "\(method)")
         #expect(next["Content-Type"] == (becomesGET ? nil : "text/x"), "\(method)")
         #expect(next["Content-Length"] == (hasBody && !becomesGET ? "4" : nil), "\(method)")
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  /// The callbacks in their order, and what the redirect's says.
+  /// Checks the order of the events, and the contents of the redirect event.
   private func checkStory(
     _ story: [EventReader.Event], _ status: Int, _ kind: String, _ follows: Bool
   ) throws {
@@ -76,11 +76,11 @@ import Testing
     #expect(data["request"]?["url"]?.string == "\(origin.url)/end")
   }
 
-  /// The redirect's own body is nobody's, whatever its form.
+  /// The redirect's own body never becomes the task's body, whatever its framing.
   @Test(arguments: [
     "Content-Length: 5\r\n\r\nmoved", "Transfer-Encoding: chunked\r\n\r\n5\r\nmoved\r\n0\r\n\r\n",
     "Content-Encoding: gzip\r\nContent-Length: 0\r\n\r\n", "Connection: close\r\n\r\nmoved",
-  ]) func theBodyOfARedirectIsNotTheTasks(_ rest: String) throws {
+  ]) func `body of a redirect is discarded`(_ rest: String) throws {
     let origin = TestOrigin { request, socket in
       guard request.path == "/" else {
         try socket.write(TestOrigin.reply("200 OK", Array("end".utf8)))
@@ -95,8 +95,8 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  /// Without a destination the redirect is the result, and so is its body.
-  @Test(arguments: [301, 302, 303, 307, 308]) func aRedirectToNowhereIsTheResult(_ status: Int) throws {
+  /// A redirect without a `Location` is the task's response, and its body is the task's body.
+  @Test(arguments: [301, 302, 303, 307, 308]) func `redirect without target is final`(_ status: Int) throws {
     let origin = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("\(status) Moved", Array("moved".utf8)))
       return true

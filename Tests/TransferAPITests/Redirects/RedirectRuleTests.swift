@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// What holds for a whole chain of redirects: how long it is, how long it takes, and what is kept from whom.
+/// Rules for a whole chain of redirects: its length, its duration, and the secrets that it must not carry.
 @Suite(.serialized, .blocking, .sharing) struct RedirectRuleTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = TestOrigin { request, socket in
     let parts = request.path.split(separator: "/").map(String.init)
     switch parts.first {
@@ -28,7 +28,7 @@ import Testing
   init() throws { place = try .ofSuite() }
 
   /// ExceededMaxRedirects.
-  @Test func twentyRedirectsAreFollowedAndTheNextIsAnError() throws {
+  @Test func `twenty redirects are followed and the next is an error`() throws {
     let id = try place.create(origin.url + "/count/20")
     let story = try place.story(of: id)
     #expect(story.filter { $0.type == "task.willPerformHTTPRedirection" }.count == 20)
@@ -45,8 +45,8 @@ import Testing
     #expect(origin.requests.count - before == 21)
   }
 
-  /// ChainInheritsTimeoutInterval: each hop has the interval for itself.
-  @Test func everyHopHasTheTimeoutOfTheFirst() throws {
+  /// ChainInheritsTimeoutInterval: the interval starts again with each hop.
+  @Test func `every redirect has the timeout of the first request`() throws {
     let chain = try place.create(origin.url + "/slow/11", request: #","timeoutInterval":2"#)
     let story = try place.story(of: chain)
     let hops = story.filter { $0.type == "task.willPerformHTTPRedirection" }
@@ -56,7 +56,7 @@ import Testing
     #expect(hanging.errorCode == -1001)
     #expect(hanging["error"]?["failingURL"]?.string == origin.url + "/silent")
     #expect(hanging["currentRequest"]?["timeoutInterval"]?.double == 0.3)
-    // The session's interval, and the time for the whole of it.
+    // The same holds for the session's interval. `timeoutIntervalForResource` limits the whole chain.
     let impatient = try place.session(#"{"timeoutIntervalForRequest":0.3}"#)
     #expect(try place.run(origin.url + "/toSilent", session: impatient).errorCode == -1001)
     let short = try place.session(#"{"timeoutIntervalForResource":1}"#)
@@ -68,9 +68,9 @@ import Testing
   private static let secrets = ["Authorization", "Cookie", "Proxy-Authorization"]
   private static let fields = (secrets + ["X-Other"]).map { #""\#($0)":"secret""# }.joined(separator: ",")
 
-  /// The peer on Linux forwards Authorization to another origin (swift-corelibs-foundation, HTTPURLProtocol.swift).
+  /// URLSession on Linux forwards Authorization to another origin (swift-corelibs-foundation, HTTPURLProtocol.swift).
   @Test(arguments: [301, 302, 303, 307, 308], [true, false])
-  func whatIsSecretStaysAtItsOrigin(_ status: Int, _ isOfTheSession: Bool) throws {
+  func `secret header fields stay at their origin`(_ status: Int, _ isOfTheSession: Bool) throws {
     let other = TestOrigin { request, socket in
       let back = request.path == "/back" ? [("Location", request["X-Back"] ?? "/")] : []
       try socket.write(TestOrigin.reply(back.isEmpty ? "200 OK" : "\(status) Moved", [], back))
@@ -91,7 +91,8 @@ import Testing
       #expect(try place.run(first.url + path, session: session, request: headers)["error"] == .null)
     }
     #expect((first.requests + other.requests).allSatisfy { $0["X-Other"] == "secret" })
-    // At the same origin all is kept; who was sent away once does not bring it back.
+    // A redirect within the origin keeps the fields. A redirect to another origin removes them, even if a further
+    // redirect returns.
     let kept = first.requests.map { $0["Authorization"] != nil }
     #expect(first.requests.map(\.path) == ["/here", "/end", "/there", "/round", "/end"])
     #expect(kept == [true, true, true, true, false])
@@ -102,8 +103,8 @@ import Testing
     #expect(other.requests.map(\.path) == ["/end", "/back"])
   }
 
-  /// The address is judged on every hop.
-  @Test func aRedirectIsNoWayAroundTheEgressRules() throws {
+  /// The egress policy checks the address of every hop.
+  @Test func `redirect cannot bypass the egress policy`() throws {
     let origin = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("307 Moved", [], [("Location", "http://[::1]:9/")]))
       return true

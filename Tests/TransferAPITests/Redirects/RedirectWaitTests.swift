@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// What may happen while a redirect waits for its delegate.
+/// Events during a redirect decision: expiry, cancellation, suspension.
 @Suite(.serialized, .blocking, .sharing) struct RedirectWaitTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let session: String
   private let origin = TestOrigin { request, socket in
     switch request.path {
@@ -31,15 +31,16 @@ import Testing
     try place.create(origin.url + path, kind: kind, session: session, request: request)
   }
 
-  /// httpRedirectDontFollowUsingIgnoringHandler: nothing happens until the default is done, and no -1001 comes of it.
+  /// httpRedirectDontFollowUsingIgnoringHandler: the default applies at expiry, and the wait causes no timeout
+  /// (-1001).
   @Test(arguments: ["/hop", "/large", "/endless"])
-  func withoutAnAnswerTheDefaultIsDoneAndTheRequestDoesNotTimeOut(_ path: String) throws {
+  func `expired redirect decision applies the default without a timeout`(_ path: String) throws {
     let asking = try place.session(delegate: #"{"redirects":"ask","decisionTimeout":1.5}"#)
     let start = ContinuousClock.now
     let id = try place.create(origin.url + path, session: asking, request: #","timeoutInterval":1"#)
-    let decision = try place.question(of: id).decision
+    let decision = try place.decisionEvent(of: id).decision
     let story = try place.story(of: id).map(\.type)
-    // Not earlier, however late this test looks.
+    // The decision does not expire early. The test may look late.
     #expect(.now - start >= .seconds(1.5))
     #expect(story.filter { $0 == "task.willPerformHTTPRedirection" }.count == 1)
     let end = try place.task(id)
@@ -51,28 +52,28 @@ import Testing
   }
 
   @Test(arguments: ["/hop", "/large", "/endless"], ["data", "download"])
-  func aTaskIsCancelledWhileItWaits(_ path: String, _ kind: String) throws {
+  func `task may be cancelled during a redirect decision`(_ path: String, _ kind: String) throws {
     let id = try create(path, kind: kind)
-    let decision = try place.question(of: id).decision
+    let decision = try place.decisionEvent(of: id).decision
     #expect(try place.act("cancel", id) == "canceling")
     let end = try place.end(of: id)
     #expect(end.errorCode == -999 && end["response"] == .null && end["body"] == .null)
     #expect(try place.decision(decision)["state"]?.string == "withdrawn")
-    // Its place is free.
+    // The connection slot of the task is free again.
     #expect(try place.run(origin.url + "/ok", session: session)["error"] == .null)
     #expect(origin.requests.map(\.path) == [path, "/ok"])
   }
 
   @Test(arguments: ["/hop", "/large", "/endless"])
-  func aTaskThatIsSuspendedWhileItWaitsGoesOnWhenItIsResumed(_ path: String) throws {
+  func `task suspended during a redirect decision continues when resumed`(_ path: String) throws {
     for answersFirst in [true, false] {
       let before = origin.requests.count
       let id = try create(path)
-      let event = try place.question(of: id)
+      let event = try place.decisionEvent(of: id)
       #expect(try place.act("suspend", id) == "suspended")
       if answersFirst {
         try follow(event)
-        try place.settle(origin.url + "/ok")
+        try place.waitForEarlierCommands(origin.url + "/ok")
         #expect(try place.task(id)["state"]?.string == "suspended")
         #expect(origin.requests.dropFirst(before).map(\.path) == [path, "/ok"])
       }
@@ -91,39 +92,39 @@ import Testing
     #expect(reply.status == 200)
   }
 
-  /// A task whose answer is complete holds no connection while it waits: others go past it.
-  @Test func othersPassATaskThatWaits() throws {
+  /// A task with a complete response holds no connection during the decision, so other tasks may use it.
+  @Test func `task that waits for a decision lets others pass`() throws {
     let ids = try (0..<5).map { _ in try create("/hop") }
-    let events = try ids.map { try place.question(of: $0) }
+    let events = try ids.map { try place.decisionEvent(of: $0) }
     #expect(try place.run(origin.url + "/ok", session: session)["error"] == .null)
     for event in events.reversed() { try follow(event) }
     for id in ids { #expect(try place.end(of: id)["response"]?["status"]?.integer == 200) }
   }
 
-  // MARK: The redirect's own body
+  // MARK: Body of the redirect
 
   @Test(arguments: ["/large", "/endless"], ["data", "download"])
-  func aRedirectWithMuchOrUnendingContentIsFollowed(_ path: String, _ kind: String) throws {
+  func `redirect with a large or endless body is followed`(_ path: String, _ kind: String) throws {
     let id = try create(path, kind: kind)
-    try follow(try place.question(of: id))
+    try follow(try place.decisionEvent(of: id))
     let end = try place.end(of: id)
     #expect(end["error"] == .null && end["response"]?["status"]?.integer == 200)
     #expect(try place.call("GET", "/v1/tasks/\(id)/body").text == "/target")
     #expect(end["progress"]?["countOfBytesReceived"]?.integer == 7)
   }
 
-  @Test(arguments: ["data", "download"]) func aLargeRedirectIsTheResultWhole(_ kind: String) throws {
+  @Test(arguments: ["data", "download"]) func `large redirect is delivered`(_ kind: String) throws {
     let id = try create("/large", kind: kind)
-    try place.answer(try place.question(of: id).decision, #"{"request":null}"#)
+    try place.answer(try place.decisionEvent(of: id).decision, #"{"request":null}"#)
     let end = try place.end(of: id)
     #expect(end["error"] == .null && end["response"]?["status"]?.integer == 302)
     let body = try place.call("GET", "/v1/tasks/\(id)/body").body
     #expect(body == [UInt8](repeating: 7, count: Self.large))
   }
 
-  @Test func anUnendingRedirectThatIsTheResultTimesOutOnceItIsTaken() throws {
+  @Test func `endless redirect delivered as response times out`() throws {
     let id = try create("/endless", request: #","timeoutInterval":0.4"#)
-    try place.answer(try place.question(of: id).decision, #"{"request":null}"#)
+    try place.answer(try place.decisionEvent(of: id).decision, #"{"request":null}"#)
     let end = try place.end(of: id)
     #expect(end.errorCode == -1001 && end["response"]?["status"]?.integer == 302)
     #expect(end["progress"]?["countOfBytesReceived"]?.integer == 5)

@@ -8,7 +8,7 @@ import TransferModel
 @testable import TransferAPI
 
 @Suite(.serialized, .blocking) struct APIScalingTests {
-  /// Lines, and one line, in pieces of any size.
+  /// Many lines, and one long line, in pieces of several sizes.
   @Test(arguments: ["{}\n", "\n", "x", " \r\n"], [1, 100, 65_536]) func lines(_ piece: String, _ size: Int)
     throws
   {
@@ -23,7 +23,7 @@ import TransferModel
     #expect(ratio < Scaling.limit)
   }
 
-  @Test(arguments: ["a=b&", "&", "=", "%41", "+", "a"]) func queries(_ piece: String) {
+  @Test(arguments: ["a=b&", "&", "=", "%41", "+", "a"]) func `query work grows linearly`(_ piece: String) {
     let ratio = Scaling.ratio(of: { String(repeating: piece, count: $0) }) { query in
       let head = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/")
       let context = RequestContext(
@@ -35,18 +35,18 @@ import TransferModel
   }
 
   @Test(arguments: ["\"a\",", "text/html;q=0,", ",", ";", "/a", "bytes=1-2,", "wait=1,"])
-  func fields(_ piece: String) {
+  func `work for header fields and paths grows linearly`(_ piece: String) {
     let ratio = Scaling.ratio(of: { String(repeating: piece, count: $0) }) { text in
       _ = EntityTag.matches(text, "\"x\"")
       _ = EntityTag.permits(text, "\"x\"")
-      _ = Acceptance.accepts(text, "application/json")
-      _ = ByteRange.parse("bytes=" + text, size: 10)
+      _ = ContentNegotiation.accepts(text, "application/json")
+      _ = RequestedRange.parse("bytes=" + text, size: 10)
       _ = Router(TransferAPI.routes).match(method: "GET", path: text)
     }
     #expect(ratio < Scaling.limit)
   }
 
-  @Test func problemsAreSmallWhateverCame() throws {
+  @Test func `problem is small for any number of faults`() throws {
     let members = (0..<50_000).map { #""\#(String(repeating: "m", count: 60))\#($0)":1"# }.joined(
       separator: ",")
     let value = try JSONParser.parse(Array("{\(members)}".utf8))
@@ -59,6 +59,7 @@ import TransferModel
     #expect(problem.json.count < 20_000)
     #expect(String(decoding: problem.json, as: UTF8.self).hasSuffix(#","omittedErrors":49902}"#))
     #expect(
-      problem.telling(at: 10).violations.count == 10 && problem.telling(at: 10).omittedViolations == 49_992)
+      problem.limitingViolations(at: 10).violations.count == 10
+        && problem.limitingViolations(at: 10).omittedViolations == 49_992)
   }
 }

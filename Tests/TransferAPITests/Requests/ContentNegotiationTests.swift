@@ -17,12 +17,12 @@ import Testing
     ("application/*;q=0, application/json;q=0.1", true), ("application/json;q=0, application/*", false),
     ("text/html;q=0, */*", true), ("application/json;q=0.000, */*;q=1", false),
     ("application/json;q=0, application/json", true), ("*/*;q=0", false),
-    // Which problems a client can read is not what it wants to read.
+    // `application/problem+json` alone says nothing about the types of successful replies.
     ("application/problem+json", true), ("application/problem+json, text/html", false),
     ("application/problem+json, application/json", true),
   ])
-  func accepts(_ field: String, _ expected: Bool) {
-    #expect(Acceptance.accepts(field, "application/json; charset=utf-8") == expected)
+  func `Accept decides whether JSON is acceptable`(_ field: String, _ expected: Bool) {
+    #expect(ContentNegotiation.accepts(field, "application/json; charset=utf-8") == expected)
   }
 
   @Test(arguments: [
@@ -32,9 +32,9 @@ import Testing
     ("application/json, text/event-stream", false), ("application/json;q=0.5, text/event-stream", false),
     ("*/*;q=0", false), ("application/problem+json", false), ("application/json;q=x, */*", false),
   ])
-  func jsonIsWantedRatherThanAStream(_ accept: String, _ expected: Bool) {
-    let json = Acceptance.quality(of: "application/json", in: accept)
-    #expect((json > Acceptance.quality(of: "text/event-stream", in: accept)) == expected)
+  func `JSON is preferred to a stream only if Accept ranks it higher`(_ accept: String, _ expected: Bool) {
+    let json = ContentNegotiation.quality(of: "application/json", in: accept)
+    #expect((json > ContentNegotiation.quality(of: "text/event-stream", in: accept)) == expected)
   }
 
   @Test(
@@ -44,7 +44,7 @@ import Testing
       ("*", true), ("*;q=0", false), ("*, gzip;q=0", false), ("gzip;q=0.0, *", false), ("br", false),
       ("identity", false), ("*;q=0, gzip", true),
     ] as [(String?, Bool)])
-  func takesGzip(_ field: String?, _ expected: Bool) {
+  func `Accept Encoding decides whether gzip is used`(_ field: String?, _ expected: Bool) {
     #expect(Compression.takesGzip(field) == expected)
   }
 
@@ -55,10 +55,10 @@ import Testing
       request: ServerRequest(
         head: head, path: "/v1/tasks", query: "", body: RequestBody([]), localPort: 1),
       parameters: [:], requestID: "r", tenant: nil)
-    return Reply.resource([UInt8](repeating: 32, count: size), for: context)
+    return ReplyBuilder.resource([UInt8](repeating: 32, count: size), for: context)
   }
 
-  @Test func longRepliesAreCompressedForWhoTakesThat() throws {
+  @Test func `long reply is compressed if the client accepts gzip`() throws {
     let plain = reply(.get, 20_000, encoding: nil)
     let compressed = reply(.get, 20_000, encoding: "gzip, br")
     guard case .bytes(let bytes) = compressed.body, case .bytes(let whole) = plain.body else {
@@ -72,7 +72,7 @@ import Testing
     for reply in [plain, compressed] { #expect(reply.head.headerFields[.vary] == "Accept-Encoding") }
   }
 
-  @Test func shortRepliesAndRepliesToWritesAreNot() {
+  @Test func `short replies and replies to writes are not compressed`() {
     for reply in [reply(.get, 1000, encoding: "gzip"), reply(.post, 20_000, encoding: "gzip")] {
       #expect(reply.head.headerFields[.contentEncoding] == nil && reply.head.headerFields[.vary] == nil)
     }
@@ -85,7 +85,7 @@ import Testing
     (#"a"b\c%41"#, #"attachment; filename="a_b_c_41"; filename*=UTF-8''a%22b%5Cc%2541"#),
     ("a\r\nb\u{7F}", #"attachment; filename="a__b_"; filename*=UTF-8''a%0D%0Ab%7F"#),
   ])
-  func filenamesAreSaidTwice(_ name: String, _ expected: String) {
+  func `file name is written in both forms`(_ name: String, _ expected: String) {
     #expect(TransferAPI.disposition(name) == expected)
   }
 }

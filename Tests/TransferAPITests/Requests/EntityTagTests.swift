@@ -3,7 +3,7 @@ import Testing
 @testable import TransferAPI
 
 @Suite struct EntityTagTests {
-  @Test func tagsAreQuotedAndTellBytesApart() {
+  @Test func `entity tag is quoted and depends on the bytes`() {
     // FNV-1a's offset basis, and its known value for "a".
     #expect(EntityTag.of([]) == "\"" + String(0xCBF2_9CE4_8422_2325 as UInt64, radix: 36) + "\"")
     #expect(EntityTag.of(Array("a".utf8)) == "\"" + String(0xAF63_DC4C_8601_EC8C as UInt64, radix: 36) + "\"")
@@ -18,9 +18,9 @@ import Testing
       ("\"a\", \"b\"", false),
       ("\"xx\"", false), ("\"a\",\t\"x\"", true), (",,\"x\"", true),
     ] as [(String?, Bool)])
-  func matches(_ field: String?, _ expected: Bool) {
+  func `entity tag is matched against a list of tags`(_ field: String?, _ expected: Bool) {
     #expect(EntityTag.matches(field, "\"x\"") == expected)
-    // A proxy that compresses weakens what it passes on.
+    // A proxy that compresses a response weakens its tag.
     #expect(EntityTag.permits(field, "\"x\"") == (expected || field == nil))
   }
 }

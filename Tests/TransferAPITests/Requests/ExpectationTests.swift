@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// A client's own `Expect`, to servers that do not support it (RFC 9110 §10.1.1).
+/// A client's own `Expect`, with servers that do not support it (RFC 9110 §10.1.1).
 @Suite(.serialized, .blocking, .sharing) struct ExpectationTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin: TestOrigin
   private static let size = 300_000
 
@@ -58,15 +58,15 @@ import Testing
     #expect(task.status == 200 && origin.requests.map { $0["Expect"] } == ["100-continue", nil])
   }
 
-  @Test func secondRefusalIsTheAnswer() throws {
+  @Test func `second refusal is the response`() throws {
     let task = try place.run(origin.url + "/never", kind: "data", request: request(Self.size, isFile: true))
     #expect(task["error"] == .null && task.status == 417)
     #expect(try place.call("GET", "/v1/tasks/\(task.id)/body").text == "no")
     #expect(origin.requests.map { $0["Expect"] } == ["100-Continue", nil])
   }
 
-  /// It is not known what is left out with it.
-  @Test(arguments: ["later", nil] as [String?]) func anotherRefusalIsTheAnswer(_ expect: String?) throws {
+  /// Ferry does not drop an `Expect` that it does not know. Without an `Expect` there is nothing to drop.
+  @Test(arguments: ["later", nil] as [String?]) func `other refusal is delivered`(_ expect: String?) throws {
     let task = try place.run(
       origin.url + "/never", kind: "data", request: request(10, isFile: false, expect: expect))
     #expect(task.status == 417 && origin.requests.count == 1)

@@ -21,17 +21,17 @@ import Testing
     ("", []), ("\n", []), ("a", ["a"]), ("a\n", ["a"]), ("a\nb", ["a", "b"]), ("a\n\n b\n", ["a", " b"]),
     ("\n\na\n \t\r\n\r\nb\r\n", ["a", "b\r"]), (" \t", []), ("é\n😀", ["é", "😀"]),
   ])
-  func splits(_ text: String, _ expected: [String]) throws {
+  func `text is split into lines`(_ text: String, _ expected: [String]) throws {
     let lines = try bytes([Array(text.utf8)], maximumLine: 100)
     #expect(lines == expected.map { Array($0.utf8) })
   }
 
-  @Test func numbersCountBlankLinesToo() throws {
+  @Test func `line numbers count blank lines`() throws {
     let lines = try split([Array("a\n\n\r\nb\nc".utf8)], maximumLine: 10)
     #expect(lines.map(\.number) == [1, 4, 5])
   }
 
-  @Test func chunksMakeNoDifference() throws {
+  @Test func `chunk boundaries do not change the lines`() throws {
     var generator = SplitMix64(seed: 31)
     for round in 0..<300 {
       let text = (0..<Int.random(in: 0...200, using: &generator)).map { _ in
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3, 5, 1000])
-  func aLineMayBeAsLongAsTheLimitAndNoLonger(_ chunk: Int) throws {
+  func `line above the limit is refused`(_ chunk: Int) throws {
     func chunks(_ text: String) -> [[UInt8]] {
       let bytes = Array(text.utf8)
       return stride(from: 0, to: bytes.count, by: chunk).map {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import TransferAPI
 
-/// Reads with If-Match (RFC 9110 §13.1.1), and which condition goes before which (§13.2.2).
+/// `If-Match` on reads (RFC 9110 §13.1.1), and the precedence of conditions (§13.2.2).
 @Suite(.serialized, .blocking, .sharing) struct PreconditionTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = TestOrigin { request, socket in
     if request.path == "/endless" {
       try socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
@@ -19,7 +19,7 @@ import Testing
 
   init() throws { place = try .ofSuite() }
 
-  @Test(arguments: ["GET", "HEAD"]) func everyResourceWithATag(_ method: String) throws {
+  @Test(arguments: ["GET", "HEAD"]) func `If Match is honoured on tagged reads`(_ method: String) throws {
     let task = try place.run(origin.url + "/").id
     for target in [
       "/v1/tasks/\(task)", "/v1/tasks/\(task)/body", "/v1/tasks/\(task)/metrics", "/v1/sessions",
@@ -40,14 +40,14 @@ import Testing
     let other = [("If-Match", "\"x\"")]
     let missing = "/v1/tasks/tsk_01940000-0000-7000-8000-000000000000"
     #expect(try place.call(method, missing, nil, other).status == 404)
-    // What asks for a part of another version gets nothing of this one.
+    // A range of another version gets no bytes of this version.
     for range in ["bytes=0-1", "bytes=5000-"] {
       let reply = try place.call(method, "/v1/tasks/\(task)/body", nil, other + [("Range", range)])
       #expect(reply.status == 412 && reply["Content-Range"] == nil)
     }
   }
 
-  @Test func whatHasNoTagMatchesNone() throws {
+  @Test func `resource without a tag matches only a star`() throws {
     let created = try place.call(
       "POST", "/v1/tasks", #"{"kind":"data","resume":true,"request":{"url":"\#(origin.url)/endless"}}"#)
     let path = "/v1/tasks/\(created.json.id)"
@@ -59,19 +59,19 @@ import Testing
     #expect(try place.call("POST", path + "/cancel").status == 200)
   }
 
-  /// A body and a stream have the type that they have; only what the API itself writes is refused.
-  @Test func noAcceptRefusesABodyOrAStream() throws {
+  /// A body and a stream have a fixed type. `Accept` is checked only for types that the API itself generates.
+  @Test func `body or stream is served whatever Accept says`() throws {
     let task = try place.run(origin.url + "/").id
     let path = "/v1/tasks/\(task)"
     let file = try place.store(Pattern.bytes(10))
     for accept in ["text/html", "application/json", "image/*;q=0.1", "*/*;q=0"] {
       let fields = [("Accept", accept)]
       #expect(try place.call("GET", path + "/body", nil, fields).body == Pattern.bytes(1000), "\(accept)")
-      // Who wants JSON gets what describes the file.
+      // For a client that accepts JSON only, the reply describes the file.
       let isJSON = accept == "application/json"
       let read = try place.call("GET", "/v1/files/\(file)", nil, fields)
       #expect(isJSON ? read.json.id == file : read.body == Pattern.bytes(10), "\(accept)")
-      // Who wants JSON would wait for the end of a stream that has none.
+      // A client that accepts JSON only would wait for the end of an endless stream.
       for target in [path + "/events", "/v1/sessions/ses_shared/events", "/v1/events"] {
         let reply = try place.call("HEAD", target, nil, fields)
         #expect(reply.status == (isJSON ? 406 : 200), "\(accept)")

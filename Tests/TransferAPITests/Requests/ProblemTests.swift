@@ -6,17 +6,17 @@ import Testing
 @Suite struct ProblemTests {
   private func text(_ problem: Problem) -> String { String(decoding: problem.json, as: UTF8.self) }
 
-  @Test func writesWhatItHas() {
+  @Test func `problem has a type, a title, a status and a detail`() {
     #expect(
       text(Problem(.notFound))
         == #"{"type":"/problems/not-found","title":"There is no such resource","status":404}"#)
     #expect(
       text(Problem(.conflict, "say \"why\""))
-        == #"{"type":"/problems/conflict","title":"The resource's state does not allow it","status":409,"#
+        == #"{"type":"/problems/conflict","title":"The resource's state does not allow the request","status":409,"#
         + #""detail":"say \"why\""}"#)
   }
 
-  @Test func listsEveryViolation() {
+  @Test func `problem lists every violation`() {
     var problem = Problem(
       .invalidRequest, violations: [.init(pointer: "/a~1b", detail: "x"), .init(pointer: "", detail: "y")])
     problem.line = 3
@@ -26,7 +26,7 @@ import Testing
         + #""errors":[{"pointer":"/a~1b","detail":"x"},{"pointer":"","detail":"y"}]}"#)
   }
 
-  @Test func fieldsAddUpAndLeaveTheOriginalAlone() {
+  @Test func `with adds a field to a copy`() {
     let plain = Problem(.draining)
     let dressed = plain.with("A", "1").with("B", "2")
     #expect(plain.fields.isEmpty)
@@ -34,14 +34,14 @@ import Testing
     #expect(dressed.fields.map(\.value) == ["1", "2"])
   }
 
-  @Test func syntaxErrorsTellTheByte() throws {
+  @Test func `syntax error names the byte`() throws {
     let error = try #require(throws: JSONSyntaxError.self) { try JSONParser.parse(Array("{\"a\"}".utf8)) }
     let problem = Problem(error)
     #expect(problem.kind == .malformedJSON)
     #expect(problem.detail == "expected ':', at byte 4")
   }
 
-  @Test func slugsAreUniqueAndReadable() {
+  @Test func `slugs are unique and readable`() {
     #expect(Set(ProblemKind.all.map(\.slug)).count == ProblemKind.all.count)
     for kind in ProblemKind.all {
       #expect((400...599).contains(kind.status))
@@ -59,5 +59,5 @@ import Testing
     .internalError,
     .draining, .storeUnavailable, .storeFull,
   ])
-  func everyKindIsListed(_ kind: ProblemKind) { #expect(ProblemKind.all.contains(kind)) }
+  func `every problem kind is listed`(_ kind: ProblemKind) { #expect(ProblemKind.all.contains(kind)) }
 }

@@ -37,11 +37,11 @@ import TransferModel
     ("a=%2B%26", ["a=+&"]), ("a=%zz", ["a=%zz"]), ("a=1&a=2", ["a=1", "a=2"]), ("a=%C3%A9", ["a=é"]),
     ("a=%FF", ["a=%FF"]),
   ])
-  func readsTheQuery(_ query: String, _ expected: [String]) {
+  func `query is decoded`(_ query: String, _ expected: [String]) {
     #expect(context(query: query).query.map { "\($0.name)=\($0.value)" } == expected)
   }
 
-  @Test func unknownParametersAreRefused() {
+  @Test func `unknown or repeated query parameters are refused`() {
     let context = context(query: "a=1&b=2&c=3&b=4")
     #expect(pointers { try context.allowQuery("a") } == ["/b", "/c", "/b"])
     #expect(pointers { try context.allowQuery("a", "b", "c") } == ["/b"])
@@ -55,7 +55,7 @@ import TransferModel
       ("n=x", nil, ["/n"]), ("n=1.0", nil, ["/n"]), ("n=5&n=x", 5, nil),
       ("n=99999999999999999999", nil, ["/n"]),
     ] as [(String, Int?, [String]?)])
-  func integers(_ query: String, _ expected: Int?, _ fault: [String]?) {
+  func `integer parameter is checked`(_ query: String, _ expected: Int?, _ fault: [String]?) {
     let context = context(query: query)
     var value: Int?
     #expect(pointers { value = try context.integer("n", in: 1...9) } == fault)
@@ -67,7 +67,7 @@ import TransferModel
       ("", nil, nil), ("f=true", true, nil), ("f=1", true, nil), ("f=false", false, nil), ("f=0", false, nil),
       ("f", nil, ["/f"]), ("f=TRUE", nil, ["/f"]), ("f=yes", nil, ["/f"]),
     ] as [(String, Bool?, [String]?)])
-  func flags(_ query: String, _ expected: Bool?, _ fault: [String]?) {
+  func `flag parameter is checked`(_ query: String, _ expected: Bool?, _ fault: [String]?) {
     let context = context(query: query)
     var value: Bool?
     #expect(pointers { value = try context.flag("f") } == fault)
@@ -77,7 +77,7 @@ import TransferModel
   @Test(
     arguments: [("", nil, nil), ("c=red", "red", nil), ("c=Red", nil, ["/c"]), ("c=", nil, ["/c"])]
       as [(String, String?, [String]?)])
-  func choices(_ query: String, _ expected: String?, _ fault: [String]?) {
+  func `choice parameter is checked`(_ query: String, _ expected: String?, _ fault: [String]?) {
     let context = context(query: query)
     var value: Colour?
     #expect(pointers { value = try context.choice("c") } == fault)
@@ -92,7 +92,7 @@ import TransferModel
       ("wait=-1", nil), ("wait=x", nil), ("wait", nil), ("wait=", nil), ("wait=nan", nil), ("waits=5", nil),
       ("wait=x, wait=4", 4), ("wait=3, wait=4", 3), ("respond-async", nil),
     ] as [(String?, Double?)])
-  func preferredWait(_ field: String?, _ expected: Double?) {
+  func `preferred wait is read and limited`(_ field: String?, _ expected: Double?) {
     #expect(context(prefer: field).preferredWait == expected)
   }
 
@@ -103,13 +103,13 @@ import TransferModel
       (nil, nil),
       ("application/jsonx", nil), ("application/problem+json", nil),
     ] as [(String?, RequestContext.BodyType?)])
-  func bodyTypes(_ field: String?, _ expected: RequestContext.BodyType?) {
+  func `content type selects the body type`(_ field: String?, _ expected: RequestContext.BodyType?) {
     let context = context(type: field)
     #expect((try? context.bodyType(.json, .ndjson)) == expected)
     #expect((try? context.bodyType(.json)) == (expected == .json ? .json : nil))
   }
 
-  @Test func idsInThePath() throws {
+  @Test func `invalid ids in the path are not found`() throws {
     let task = "tsk_01923456-789a-7bcd-8ef0-123456789abc"
     #expect(try context(parameters: ["task": task]).taskID().description == task)
     #expect(try context(parameters: ["session": "ses_shared"]).sessionID() == .shared)
@@ -120,7 +120,7 @@ import TransferModel
     #expect(throws: Problem.self) { try context().sessionID() }
   }
 
-  @Test func readsAreGETAndHEAD() {
+  @Test func `only GET and HEAD are reads`() {
     #expect(context(method: .get).isRead)
     #expect(context(method: .head).isRead)
     #expect(!context(method: .post).isRead)

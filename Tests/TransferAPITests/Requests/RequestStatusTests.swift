@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Every wrong request gets its status and a problem; destinations that are not permitted or there are a task's error.
+/// The status and problem of invalid requests. Unreachable and forbidden destinations are errors of the task instead.
 @Suite(.serialized, .blocking, .sharing) struct RequestStatusTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
 
   init() throws { place = try .ofSuite() }
 
@@ -12,7 +12,7 @@ import Testing
     #"{"name":"a","value":"b","domain":"a.example",\#(member)}"#
   }
 
-  @Test func aBeginDateBefore1970IsPastAndStaysWhatItIs() throws {
+  @Test func `begin date before 1970 is accepted and kept`() throws {
     let body =
       #"{"kind":"data","earliestBeginDate":"1517-10-25T10:46:13Z","request":{"url":"http://127.0.0.1:1/"}}"#
     let created = try place.call("POST", "/v1/tasks", body)
@@ -27,7 +27,7 @@ import Testing
     #expect(try place.call("POST", path + "/cancel").status == 200)
   }
 
-  @Test func wrongRequestsGetTheRightStatus() throws {
+  @Test func `invalid request gets its status and a problem`() throws {
     let unknown = "tsk_01940000-0000-7000-8000-000000000000"
     let statuses: [(String, String, String?, [(String, String)], Int)] = [
       ("GET", "/nothing", nil, [], 404), ("GET", "/v1/tasks/\(unknown)", nil, [], 404),
@@ -59,8 +59,8 @@ import Testing
     #expect(try place.call("DELETE", "/v1/tasks")["Allow"] == "OPTIONS, POST")
   }
 
-  @Test func destinationsThatAreNotPermittedOrThere() throws {
-    let closed = try APIPlace(networks: [])
+  @Test func `forbidden or unreachable destination is an error of the task`() throws {
+    let closed = try InProcessAPI(networks: [])
     let refused = try closed.run("http://127.0.0.1:9/")
     #expect(refused["error"]?["domain"]?.string == "FerryErrorDomain")
     #expect(refused["error"]?["name"]?.string == "destinationNotPermitted")

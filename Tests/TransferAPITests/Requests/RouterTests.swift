@@ -37,7 +37,7 @@ import Testing
       ("HEAD", "/v1/tasks", "GET /v1/tasks", [:]),
       ("HEAD", "/v1/tasks/7", "GET /v1/tasks/{task}", ["task": "7"]),
     ] as [(String, String, String, [String: String])])
-  func finds(_ method: String, _ path: String, _ route: String, _ parameters: [String: String]) throws {
+  func findsRoute(_ method: String, _ path: String, _ route: String, _ parameters: [String: String]) throws {
     let match = try #require(found(method, path))
     #expect(match.0 == route)
     #expect(match.1 == parameters)
@@ -51,9 +51,9 @@ import Testing
     ("get", "/v1/tasks", ["GET", "HEAD", "OPTIONS", "POST"]),
     ("GET", "/v1/tasks/7/cancel", ["OPTIONS", "POST"]),
   ])
-  func tellsTheMethodsOfWhatIsThere(_ method: String, _ path: String, _ expected: [String]) {
+  func `wrong method lists the allowed methods`(_ method: String, _ path: String, _ expected: [String]) {
     guard case .wrongMethod(let allowed) = Self.router.match(method: method, path: path) else {
-      Issue.record("\(method) \(path) did not end in wrongMethod")
+      Issue.record("\(method) \(path) did not match wrongMethod")
       return
     }
     #expect(allowed == expected)
@@ -63,10 +63,10 @@ import Testing
     "/v1", "/v1/nothing", "/v1/sessions", "/v1/sessions/a", "/v1/sessions/a/tasks", "/v1/tasks/7/body",
     "/v1/tasks/7/cancel/x", "/V1/tasks", "/v1/Tasks", "/x",
   ])
-  func knowsWhatIsNotThere(_ path: String) {
+  func `unknown path has no route`(_ path: String) {
     for method in ["GET", "HEAD", "POST", "OPTIONS"] {
       guard case .none = Self.router.match(method: method, path: path) else {
-        Issue.record("\(method) \(path) was found")
+        Issue.record("\(method) \(path) matched a route")
         return
       }
     }

@@ -3,16 +3,16 @@ import JSON
 import TestSupport
 import Testing
 
-/// Bodies that arrive encoded are decoded: brotliDataTask, gzippedDataTask, gzippedDownloadTask.
+/// Bodies with a content coding are decoded: brotliDataTask, gzippedDataTask, gzippedDownloadTask.
 @Suite(.serialized, .blocking, .sharing) struct ContentEncodingTests {
-  private let place: APIPlace
-  /// What each of the constants decodes to: more than is kept in memory.
+  private let place: InProcessAPI
+  /// The decoded text of each constant, which is too large to stay in memory.
   private static let text = Array(String(repeating: "Ferry carries bytes. ", count: 2000).utf8)
 
   init() throws { place = try .ofSuite() }
 
   struct Coding: Sendable, CustomTestStringConvertible {
-    /// Content-Encoding's value.
+    /// The value of `Content-Encoding`.
     let name: String
     let base64: String
     var bytes: [UInt8] { Array(Data(base64Encoded: base64) ?? Data()) }
@@ -30,9 +30,9 @@ import Testing
       base64:
         "eNrtyLENwCAMALBXckHP4I+CMnRNWPi+dyDZo0dWnVhv1Zcd8+zsJ4aUUkoppZRSSimllFJKKaWUUkoppZRSSimllFJKKaWUUkoppZRSSimllFJKKaWUUkoppZRSSimllFJKKaWUUkoppZRSSimllFJKKaWUUkoppZRSSimllFJKKaWUUkoppZRSSimllHfmD472xFY="
     ),
-    // As S3 returns what was uploaded in signed pieces.
+    // S3 returns this coding for an object that was uploaded in signed chunks.
     Coding(name: "gzip,aws-chunked", base64: gzip.base64),
-    // What many servers call deflate: without zlib's frame.
+    // Many servers send raw deflate without the zlib frame.
     Coding(
       name: "deflate",
       base64:
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: codings, [false, true])
-  func anEncodedBodyIsDecodedAndCountedDecoded(_ coding: Coding, _ isChunked: Bool) throws {
+  func `coded body is decoded and counted decoded`(_ coding: Coding, _ isChunked: Bool) throws {
     let origin = origin(coding.name, coding.bytes, isChunked: isChunked)
     for kind in ["data", "download"] {
       let id = try place.create(origin.url, kind: kind)
@@ -88,17 +88,17 @@ import Testing
     #expect(["gzip", "deflate", "br"].allSatisfy(offered.contains))  // dataTaskWithAcceptEncoding
   }
 
-  /// A part of a body cannot be decoded: none is asked for encoded.
-  @Test func aRangeIsAskedForAsItIs() throws {
+  /// A part of a coded body cannot be decoded, so Ferry requests ranges without a coding.
+  @Test func `range is requested without a content coding`() throws {
     let origin = origin("identity", Array("part".utf8))
     let task = try place.run(origin.url, request: #","headers":{"Range":"bytes=0-3"}"#)
     #expect(origin.requests.first?["Accept-Encoding"] == nil)
     #expect(task["response"]?["expectedContentLength"]?.integer == 4 && task["error"] == .null)
   }
 
-  /// A body that breaks off in the middle of its decoding leaves nothing behind.
+  /// A body that fails during its decoding leaves no file.
   @Test(arguments: [("no gzip at all", 0, 10), ("garbage within", 60, 80), ("wrong checksum", -8, -4)])
-  func aBodyThatCannotBeDecodedIsAnError(_: String, _ from: Int, _ to: Int) throws {
+  func `body that cannot be decoded is an error`(_: String, _ from: Int, _ to: Int) throws {
     var bytes = Self.gzip.bytes
     let count = bytes.count
     for index in (from + (from < 0 ? count : 0))..<(to + (to < 0 ? count : 0)) { bytes[index] ^= 0xA5 }
@@ -115,8 +115,8 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  /// The connection, or the chunks, end well, and the coding in its middle.
-  @Test(arguments: codings, [false, true]) func aBodyWhoseCodingIsCutIsAnError(
+  /// The connection or the chunks end properly, but the coded data are incomplete.
+  @Test(arguments: codings, [false, true]) func `incomplete coded body is an error`(
     _ coding: Coding, _ isChunked: Bool
   ) throws {
     let origin = origin(coding.name, Array(coding.bytes.dropLast(9)), isChunked: isChunked)
@@ -128,9 +128,9 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  /// Some servers pad what they compress, or end it with a line.
+  /// Some servers pad compressed data, or append a line end.
   @Test(arguments: [[0], [0x0D, 0x0A], [UInt8](repeating: 0, count: 512)])
-  func whatFollowsAWholeStreamIsNotInTheBody(_ trailing: [UInt8]) throws {
+  func `bytes after the coded data are ignored`(_ trailing: [UInt8]) throws {
     let origin = origin("gzip", Self.gzip.bytes + trailing)
     for kind in ["data", "download"] {
       let task = try place.run(origin.url, kind: kind)
@@ -140,9 +140,9 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  /// As URLSession and browsers have it.
+  /// URLSession and browsers do the same.
   @Test(arguments: ["rot13", "gzip, rot13"], ["data", "download"])
-  func contentInAnUnknownCodingIsHandedOverAsItCame(_ coding: String, _ kind: String) throws {
+  func `body in an unknown coding is delivered as received`(_ coding: String, _ kind: String) throws {
     let origin = origin(coding, Array("uryyb".utf8))
     let task = try place.run(origin.url, kind: kind)
     #expect(task["error"] == .null && task["response"]?["expectedContentLength"]?.integer == 5)
@@ -150,7 +150,7 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  @Test func contentInNoCodingIsHandedOverAsItCame() throws {
+  @Test func `body without a real coding is delivered as received`() throws {
     let origin = origin("aws-chunked", Array("plain".utf8))
     let task = try place.run(origin.url)
     #expect(task["error"] == .null && task["response"]?["expectedContentLength"]?.integer == 5)
@@ -158,8 +158,8 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  /// Suspended in its middle, it waits as it came.
-  @Test func anEncodedBodyIsSuspendedAndGoesOn() throws {
+  /// The task is suspended in the middle of the coded body.
+  @Test func `coded body continues after suspension`() throws {
     let bytes = try Pattern.gzippedZeros(mebibytes: 64)
     let half = Gate()
     let origin = TestOrigin { _, socket in
@@ -183,7 +183,7 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  @Test func whatHasNoBodyIsNotDecoded() throws {
+  @Test func `response without a body is not decoded`() throws {
     let origin = TestOrigin { request, socket in
       let status =
         request.path == "/304" ? "304 Not Modified" : request.path == "/204" ? "204 None" : "200 OK"

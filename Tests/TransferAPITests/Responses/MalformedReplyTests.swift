@@ -2,17 +2,18 @@ import JSON
 import TestSupport
 import Testing
 
-/// Origins that do not keep to the rules: illegalHTTPServerResponses and http0_9SimpleResponses among them. Each ends in
-/// an error that says so, or in what the bytes can only mean; none harms the service.
+/// Origins that violate the protocol, as in illegalHTTPServerResponses and http0_9SimpleResponses.
+///
+/// The task ends with an error, or with the only possible meaning of the bytes. The service is unharmed.
 @Suite(.serialized, .blocking, .sharing) struct MalformedReplyTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
 
   init() throws { place = try .ofSuite() }
 
   struct Reply: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let text: String
-    /// The error's code, or the body.
+    /// The error's code. If `nil`, `body` is the expected body.
     var code: Int64?
     var underlying: Int64?
     var body: String?
@@ -25,7 +26,7 @@ import Testing
   }
   private static let ok = "HTTP/1.1 200 OK\r\n"
 
-  /// An origin that sends `text` and closes.
+  /// Makes an origin that sends `text` and closes the connection.
   private func origin(_ text: String) -> TestOrigin {
     TestOrigin { request, socket in
       if request.path == "/well" {
@@ -72,14 +73,14 @@ import Testing
     Reply(
       "chunk without its end", ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nabcd\r\n0\r\n\r\n", code: -1017,
       underlying: 56),
-  ]) func aBrokenReplyIsAnError(_ reply: Reply) throws {
+  ]) func `malformed response is an error`(_ reply: Reply) throws {
     let origin = origin(reply.text)
     let session = try place.session()
     for kind in ["data", "download"] {
       let task = try place.run(origin.url, kind: kind, session: session)
       #expect(task["state"]?.string == "completed" && task["body"] == .null)
       #expect(task.errorCode == reply.code)
-      // What libcurl 8 lets pass is refused by Ferry itself.
+      // Ferry itself refuses some responses that libcurl 8 accepts.
       #expect([reply.underlying, nil].contains(task["error"]?["underlying"]?["code"]?.integer))
       #expect(task["error"]?["failingURL"]?.string == origin.url)
       #expect(try place.call("GET", "/v1/tasks/\(task.id)/body").status == 404)
@@ -88,12 +89,12 @@ import Testing
     }
   }
 
-  /// Whatever speaks first on its port would be an answer in HTTP/0.9: none is taken for one.
+  /// HTTP/0.9 would accept any bytes as a body, so Ferry does not support it.
   @Test(arguments: [
     "<html>technically a simple-response</html>\r\n", "\0\0\u{18}\u{4}\0\0\0\0\0\0\u{1}\0\0\u{10}\0",
     "HARGLE/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "SSH-2.0-OpenSSH_9.2p1\r\n", "ok",
   ])
-  func anAnswerWithoutAHeadIsRefused(_ text: String) throws {
+  func `response without a head is refused`(_ text: String) throws {
     let origin = origin(text)
     for kind in ["data", "download"] {
       let task = try place.run(origin.url, kind: kind, query: "?include=body")
@@ -101,23 +102,24 @@ import Testing
     }
   }
 
-  /// Where an answer ends must be known before it can be whole; each of these would be, up to the close.
+  /// A body is complete only if its end is known. Without this rule, each of these would end with the connection.
   @Test(arguments: [
-    ("a length beyond all numbers", "200 OK\r\nContent-Length: 99999999999999999999999", -1017),
-    ("an unasked upgrade", "101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade", -1011),
-    ("an unasked transfer coding", "200 OK\r\nTransfer-Encoding: gzip", -1017),
+    ("a length that overflows", "200 OK\r\nContent-Length: 99999999999999999999999", -1017),
+    ("an unrequested upgrade", "101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade", -1011),
+    ("an unrequested transfer coding", "200 OK\r\nTransfer-Encoding: gzip", -1017),
     ("two lengths", "200 OK\r\nContent-Length: 5\r\nContent-Length: 6", -1017),
-    ("a blank behind the name of a length", "200 OK\r\nContent-Length : 5", -1017),
+    ("a blank after the name Content-Length", "200 OK\r\nContent-Length : 5", -1017),
     (
-      "a blank behind the name of a coding", "302 Found\r\nLocation: /\r\nTransfer-Encoding\t: chunked", -1017
+      "a blank after the name Transfer-Encoding", "302 Found\r\nLocation: /\r\nTransfer-Encoding\t: chunked",
+      -1017
     ),
-    ("a hidden length beside another", "200 OK\r\nContent-Length: 5\r\ncontent-length : 6", -1017),
-    ("a coding on a line of its own", "200 OK\r\nTransfer-Encoding:\r\n chunked", -1017),
-  ]) func anAnswerThatEndsNowhereIsRefused(_: String, _ head: String, _ code: Int64) throws {
+    ("a hidden second length", "200 OK\r\nContent-Length: 5\r\ncontent-length : 6", -1017),
+    ("a coding on a separate line", "200 OK\r\nTransfer-Encoding:\r\n chunked", -1017),
+  ]) func `response with an unknown length is refused`(_: String, _ head: String, _ code: Int64) throws {
     let gate = Gate()
     let origin = TestOrigin { _, socket in
       try socket.write("HTTP/1.1 \(head)\r\n\r\nhello")
-      gate.wait()  // it is the head that tells, not the end
+      gate.wait()  // the head decides, not the end
       return false
     }
     for kind in ["data", "download"] {
@@ -128,7 +130,7 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  /// What is wrong here leaves no doubt of what is meant.
+  /// These responses are irregular, but their meaning is clear.
   @Test(arguments: [
     Reply("version 1.0 until the close", "HTTP/1.0 200 OK\r\n\r\nclosed", body: "closed"),
     // missingContentLengthButStillABody
@@ -139,7 +141,7 @@ import Testing
     Reply("an odd reason", "HTTP/1.1 200 \u{e4}\t-- :\r\nX-A: b\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
     Reply("bare line feeds", "HTTP/1.1 200 OK\nX-A: b\nContent-Length: 2\n\nok", body: "ok"),
     // dataTaskAcceptsResponseHeaderValueWithoutWhitespace
-    Reply("no blank behind the colon", ok + "X-A:b\r\nContent-Length:2\r\n\r\nok", body: "ok"),
+    Reply("no blank after the colon", ok + "X-A:b\r\nContent-Length:2\r\n\r\nok", body: "ok"),
     Reply("blanks around a value", ok + "X-A: \t b \t \r\nContent-Length:   2  \r\n\r\nok", body: "ok"),
     Reply("blanks before a colon", ok + "X-A \t: b\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
     Reply("folded field", ok + "X-B: 1\r\nX-A: \r\n b\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
@@ -155,18 +157,18 @@ import Testing
       body: "ok"),
     // RFC 9112 §8: the last chunk makes the body whole.
     Reply(
-      "no line behind the last chunk", ok + "X-A: b\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n",
+      "no line after the last chunk", ok + "X-A: b\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n",
       body: "ok"),
     Reply(
       "trailers cut short",
       ok + "X-A: b\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-T: 1\r\nX-U", body: "ok"),
-    // Trailers ended the peer's process (swift-corelibs-foundation, NativeProtocol.swift).
+    // Trailer fields crashed URLSession on Linux (swift-corelibs-foundation, NativeProtocol.swift).
     Reply(
       "trailers",
       ok
         + "X-A: b\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n2\r\nok\r\n0\r\nX-T: 1\r\nX-A: c\r\n\r\n",
       body: "ok"),
-  ]) func anOddReplyIsUnderstood(_ reply: Reply) throws {
+  ]) func `irregular response with a clear meaning is accepted`(_ reply: Reply) throws {
     let origin = origin(reply.text)
     for kind in ["data", "download"] {
       let task = try place.run(origin.url, kind: kind, query: "?include=body")
@@ -177,14 +179,14 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  /// A reply without the end of its head is no reply.
+  /// A response needs a complete head.
   @Test(
     arguments: [
       ("H", -1011), ("HTTP/1.1 20", -1011), ("HTTP/1.1 103 Early Hints\r\n\r\n", -1011),
       ("HTTP/1.1 200 OK\r\n", -1005), ("HTTP/1.1 200 OK\r\nConte", -1005),
       ("HTTP/1.1 200 OK\r\nX-A: b\r\n", -1005), ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n", -1005),
     ] as [(String, Int64)])
-  func aHeadCutShortIsAnError(_ text: String, _ code: Int64) throws {
+  func `truncated head is an error`(_ text: String, _ code: Int64) throws {
     let origin = origin(text)
     for kind in ["data", "download"] {
       let task = try place.run(origin.url, kind: kind)
@@ -194,14 +196,14 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  /// libcurl takes 100 KiB for a line and 300 KiB for a head.
+  /// libcurl's limits are 100 KiB for a line and 300 KiB for a head.
   @Test(arguments: [(1, 200_000), (400, 1000), (40, 10_000)])
-  func aHeadThatIsTooLargeIsAnError(_ lines: Int, _ size: Int) throws {
+  func `head above the limit is an error`(_ lines: Int, _ size: Int) throws {
     let field = "X-A: " + String(repeating: "a", count: size) + "\r\n"
     let origin = origin(Self.ok + String(repeating: field, count: lines) + "Content-Length: 2\r\n\r\nok")
     let task = try place.run(origin.url)
     #expect(task.errorCode == -1017)
-    #expect(task["error"]?["message"]?.string == "the head of the answer is too large")
+    #expect(task["error"]?["message"]?.string == "the head of the response is too large")
 
     withExtendedLifetime(origin) {}
   }

@@ -3,10 +3,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Downloads that continue at servers whose ranges are shorter, longer or other than was asked for: the body is that of one version, or
-/// the task ends with an error (RFC 9110 §14 and §15.3.7).
+/// Resumed downloads from servers that return shorter, longer or other ranges than requested. The body belongs to a
+/// single version, or the task ends with an error (RFC 9110 §14 and §15.3.7).
 @Suite(.serialized, .blocking, .sharing) struct PartialResponseTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private static let body = [UInt8](0..<104)
   private static let other = [UInt8](100..<204)
   private static let tag = "ETag: \"v1\"\r\n"
@@ -14,7 +14,7 @@ import Testing
 
   init() throws { place = try .ofSuite() }
 
-  /// An answer to one request: its head without the status' version, and the bytes of its body.
+  /// A response to one request: its head without the HTTP version, and the bytes of its body.
   struct Answer: Sendable {
     var head: String
     var body: ArraySlice<UInt8>
@@ -24,14 +24,14 @@ import Testing
       (self.head, self.body, self.closes) = (head, body, closes)
     }
 
-    /// A 206 that says how long it is.
+    /// Makes a 206 with a `Content-Length`.
     static func part(_ range: String, _ body: ArraySlice<UInt8>, _ fields: String = tag) -> Answer {
       Answer(
         "206 Partial Content\r\nContent-Range: bytes \(range)\r\nContent-Length: \(body.count)\r\n\(fields)",
         body)
     }
 
-    /// A 206 in one chunk, ended properly.
+    /// Makes a 206 with one complete chunk.
     static func chunked(_ range: String, _ body: ArraySlice<UInt8>) -> Answer {
       let chunk = Array((String(body.count, radix: 16) + "\r\n").utf8) + body + Array("\r\n0\r\n\r\n".utf8)
       return Answer(
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// Answers the requests in their order, the last answer again and again.
+  /// Makes an origin that sends these responses in order and repeats the last.
   private static func origin(_ answers: [Answer]) -> TestOrigin {
     let count = Mutex(0)
     return TestOrigin { _, socket in
@@ -66,10 +66,10 @@ import Testing
     Array("28\r\n".utf8) + body[..<40],
     closes: true)
 
-  /// What the task that continues is answered, and what becomes of it.
+  /// The responses to a resumed task, and its expected end.
   struct Case: Sendable {
     var answers: [Answer]
-    /// The Range of each request that continues; nil: the whole.
+    /// The `Range` of each resumed request. `nil` requests the whole.
     var ranges: [String?]
     var result: [UInt8]?
     var code: Int64?
@@ -87,7 +87,7 @@ import Testing
     "shorter than its range, in chunks": Case(
       answers: [.chunked("40-103/104", body[40..<60]), .part("60-103/104", body[60...])],
       ranges: ["bytes=40-", "bytes=60-"], result: body),
-    "in many parts": Case(
+    "as multipart": Case(
       answers: (40..<104).map { .part("\($0)-\($0)/*", body[$0..<($0 + 1)]) },
       ranges: (40..<104).map { "bytes=\($0)-" }, result: body),
     "longer than its range": Case(
@@ -104,16 +104,16 @@ import Testing
     "with a smaller total": Case(
       answers: [.part("40-59/60", body[40..<60]), .whole(Array(body[..<60]))], ranges: ["bytes=40-", nil],
       result: Array(body[..<60])),
-    "a 200 that is the rest": Case(
+    "a 200 with only the rest": Case(
       answers: [
         Answer("200 OK\r\nContent-Range: bytes 40-103/104\r\nContent-Length: 64\r\n\(tag)", body[40...]),
         .whole(body),
       ], ranges: ["bytes=40-", nil], result: body),
-    "a 200 whose Content-Range means nothing": Case(
+    "a 200 with a meaningless Content-Range": Case(
       answers: [
         .part("39-103/104", body[39...]), .whole(body, "Content-Range: bytes 40-103/104\r\n" + tag),
       ], ranges: ["bytes=40-", nil], result: body),
-    "of another version": Case(
+    "with a different validator": Case(
       answers: [.part("40-103/104", other[40...], "ETag: \"v2\"\r\n"), .whole(other, "ETag: \"v2\"\r\n")],
       ranges: ["bytes=40-", nil], result: other),
     "without a total from the start": Case(
@@ -128,14 +128,14 @@ import Testing
       ranges: ["bytes=40-", "bytes=60-", nil], result: other),
     "two mismatches": Case(
       answers: [.part("40-59/60", body[40..<60])], ranges: ["bytes=40-", nil], code: -1017),
-    "an error in place of the rest": Case(
+    "an error instead of the rest": Case(
       answers: [.part("40-59/*", body[40..<60]), Answer("503 Busy\r\nContent-Length: 2\r\n", [1, 2])],
       ranges: ["bytes=40-", "bytes=60-"], code: -1005, resumesAt: "bytes=60-"),
-    "nothing of the rest": Case(
+    "an empty rest": Case(
       answers: [.part("40-59/*", body[40..<60]), .part("60-103/104", [])],
       ranges: ["bytes=40-", "bytes=60-"],
       code: -1005, resumesAt: "bytes=60-"),
-    "broken off again": Case(
+    "interrupted again": Case(
       answers: [
         Answer(
           "206 P\r\nContent-Range: bytes 40-103/104\r\nContent-Length: 64\r\n\(tag)", body[40..<50],
@@ -143,7 +143,7 @@ import Testing
       ], ranges: ["bytes=40-"], code: -1005, resumesAt: "bytes=50-"),
   ]
 
-  @Test(arguments: cases.keys.sorted()) func continuedDownload(_ name: String) throws {
+  @Test(arguments: cases.keys.sorted()) func `resumed download yields one version`(_ name: String) throws {
     let trial = try #require(Self.cases[name])
     let origin = Self.origin([trial.first] + trial.answers)
     let cut = try place.run(origin.url)
@@ -164,13 +164,13 @@ import Testing
     #expect(task["error"] == .null && [200, 206].contains(task["response"]?["status"]?.integer))
     #expect(try place.body(of: task.id) == result && task.received == Int64(result.count))
     #expect(try place.offsets(of: task.id).count == 1)
-    // A small body comes inline, also if it was put together.
+    // A small body is returned inline, even if it was joined from parts.
     let inline = try place.call("GET", "/v1/tasks/\(task.id)?include=body").json["body"]
     #expect(inline?["base64"]?.string != nil || inline?["text"]?.string != nil)
   }
 
-  /// `bytesWritten` is the growth since the last call, also from one range to the next.
-  @Test func furtherRangesCountAsGrowth() throws {
+  /// `bytesWritten` is the number of bytes since the last call, across ranges too.
+  @Test func `bytes of further ranges are reported as written`() throws {
     let origin = Self.origin([
       Self.broken(), .part("40-59/*", Self.body[40..<60]), .part("60-103/104", Self.body[60...]),
     ])
@@ -180,13 +180,13 @@ import Testing
     let events = try place.events("/v1/tasks/\(id)/events")
     _ = try place.act("resume", id)
     let calls = try events.read(upTo: "task.didComplete").filter { $0.type == "downloadTask.didWriteData" }
-    // Of what waits for a slow reader only the newest is kept.
+    // For a slow reader, only the newest progress event is kept.
     #expect(calls.compactMap { $0.data["bytesWritten"]?.integer }.reduce(0, +) <= 64)
     #expect(calls.last?.data["totalBytesWritten"]?.integer == 104)
     withExtendedLifetime(origin) {}
   }
 
-  /// An ETag names the versions of one resource: a redirect may lead to another that has the same.
+  /// An ETag identifies versions of a single resource. A redirect may lead to another resource with an equal ETag.
   @Test(arguments: [("/a?signature=2", true), ("/b", false)])
   func downloadContinuesFromTheSameResource(_ target: String, _ isSame: Bool) throws {
     let count = Mutex(0)
@@ -215,7 +215,7 @@ import Testing
     #expect(try place.body(of: task.id) == (isSame ? Self.body : Self.other))
   }
 
-  /// A 206 that was not asked for is a part, and not the beginning of the whole.
+  /// An unrequested 206 is a part, not the beginning of the whole.
   @Test func unrequestedPartHasNoResumeData() throws {
     let part = Answer(
       "206 Partial Content\r\nContent-Range: bytes 100-203/204\r\nContent-Length: 104\r\n\(Self.tag)",
@@ -225,7 +225,7 @@ import Testing
     #expect(cut.errorCode == -1005 && cut["error"]?["resumeDataAvailable"]?.bool == false)
   }
 
-  /// The length beside Transfer-Encoding means nothing (RFC 9112 §6.3).
+  /// `Transfer-Encoding` overrides `Content-Length` (RFC 9112 §6.3).
   @Test func chunkedResponseHasNoLength() throws {
     let answer = Answer(
       "200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n",
@@ -236,7 +236,7 @@ import Testing
     #expect(try place.body(of: task.id) == Array("hello".utf8))
   }
 
-  /// Neither a weak tag nor a date beside one, or of an unknown age, names a version.
+  /// A weak tag, a date with a weak tag, or a date of unknown age does not identify a version.
   @Test(arguments: [
     "ETag: W/\"a\"\r\nLast-Modified: \(date)\r\nDate: Sun, 22 Nov 2026 07:00:00 GMT\r\n", "ETag: W/\"a\"\r\n",
     "Last-Modified: \(date)\r\n", "Last-Modified: \(date)\r\nDate: \(date)\r\n",
@@ -248,8 +248,8 @@ import Testing
     #expect(try place.call("GET", "/v1/tasks/\(cut.id)/resume-data").status == 404)
   }
 
-  /// An origin that sends one byte a time is asked 1,000 times more.
-  @Test func rangesThatOneTaskAsksForAreLimited() throws {
+  /// An origin that sends one byte at a time gets at most 1,000 further requests.
+  @Test func `further ranges of a task are limited`() throws {
     let origin = TestOrigin { request, socket in
       guard let first = request["Range"].flatMap({ Int($0.dropFirst(6).dropLast()) }) else {
         try socket.write(

@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Fields that a CDN and an origin both add (RFC 9110 §5.3).
+/// Header fields that a CDN and its origin both add (RFC 9110 §5.3).
 @Suite(.serialized, .blocking, .sharing) struct RepeatedFieldTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
 
   init() throws { place = try .ofSuite() }
 
@@ -21,7 +21,7 @@ import Testing
 
   @Test(arguments: [
     ("Location: /to\r\nLocation: /to\r\n", "/to"), ("Location: /to\r\nLocation: /other\r\n", "/to"),
-  ]) func redirectGoesToTheFirstLocation(_ fields: String, _ target: String) throws {
+  ]) func `redirect uses the first location`(_ fields: String, _ target: String) throws {
     let origin = Self.origin(fields + "Content-Length: 0\r\n", "", status: "302 Found")
     let task = try place.run(origin.url, kind: "data")
     #expect(task["error"] == .null && task["response"]?["status"]?.integer == 200)
@@ -30,7 +30,7 @@ import Testing
 
   @Test(arguments: [
     ("Content-Length: 5\r\nContent-Length: 5\r\n", "hello"), ("Content-Length: 5, 5\r\n", "hello"),
-  ]) func equalLengthsAreOne(_ fields: String, _ body: String) throws {
+  ]) func `equal content lengths are accepted`(_ fields: String, _ body: String) throws {
     let origin = Self.origin(fields, body)
     let task = try place.run(origin.url, kind: "data")
     #expect(task["error"] == .null && task.received == 5)
@@ -38,7 +38,7 @@ import Testing
     #expect(task["progress"]?["countOfBytesExpectedToReceive"]?.integer == 5)
   }
 
-  @Test func twiceChunkedIsChunked() throws {
+  @Test func `repeated chunked coding is accepted`() throws {
     let origin = Self.origin(
       "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", "5\r\nhello\r\n0\r\n\r\n")
     let task = try place.run(origin.url, kind: "data")
@@ -54,7 +54,7 @@ import Testing
     #expect(try place.run(origin.url, kind: "data").errorCode == -1017)
   }
 
-  @Test func clientsSeeOneValue() throws {
+  @Test func `repeated header fields are shown as one value`() throws {
     let origin = Self.origin(
       """
       Content-Length: 5\r\nContent-Type: text/html;charset=utf-8\r\nContent-Type: text/html\r\n\
@@ -70,9 +70,9 @@ import Testing
     #expect(headers["Content-Disposition"]?.string == "attachment; filename=a.txt")
   }
 
-  /// Two different tags name no version: the next request has no condition.
+  /// Different tags do not identify a version, so the next request is unconditional.
   @Test(arguments: [("\"a\"", "\"a\"", true), ("\"a\"", "\"b\"", false)])
-  func differentTagsAreNoValidator(_ first: String, _ second: String, _ isSent: Bool) throws {
+  func `different tags are no validator`(_ first: String, _ second: String, _ isSent: Bool) throws {
     let origin = TestOrigin { _, socket in
       let head =
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nCache-Control: no-cache\r\nETag: \(first)\r\nETag: \(second)\r\n"

@@ -2,11 +2,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// #3236: a delegate that is asked about a response allows it, cancels it, or makes a download of it.
+/// #3236: a delegate allows a response, cancels the task, or turns it into a download.
 @Suite(.serialized, .blocking, .sharing) struct ResponseDecisionTests {
   private static let asked = "dataTask.didReceiveResponse"
   private static let large = (0..<5 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let session: String
   private let origin = TestOrigin { request, socket in
     switch request.path {
@@ -32,16 +32,16 @@ import Testing
     try place.create(origin.url + path, kind: kind, session: session, request: request)
   }
 
-  /// Answers the task's one question.
+  /// Answers the single decision of a task.
   private func decide(_ disposition: String, of id: String) throws {
-    let event = try place.question(of: id, Self.asked)
+    let event = try place.decisionEvent(of: id, Self.asked)
     #expect(event.data["default"]?.string == "allow" && event.data["response"]?["status"] != nil)
     #expect(try place.task(id)["phase"]?.string == "waitingForDecision")
     let reply = try place.answer(event.decision, #"{"disposition":"\#(disposition)"}"#)
     #expect(reply.status == 200 && reply.json["answer"]?["disposition"]?.string == disposition)
   }
 
-  /// The task that the data task has become, which is waited for.
+  /// Waits until the data task has become a download, and returns the download's id.
   private func download(of id: String) throws -> String {
     let story = try place.events("/v1/tasks/\(id)/events?after=0&progress=false")
     let event = try story.read(upTo: "dataTask.didBecomeDownloadTask").last
@@ -59,7 +59,7 @@ import Testing
 
   // MARK: Allow
 
-  @Test func whatIsAllowedArrives() throws {
+  @Test func `allowed response is delivered`() throws {
     for (path, method, expected) in Self.bodies {
       let id = try create(path, request: #","method":"\#(method)""#)
       try decide("allow", of: id)
@@ -72,19 +72,19 @@ import Testing
     }
   }
 
-  @Test func anUploadIsAskedAboutToo() throws {
+  @Test func `upload waits for a response decision`() throws {
     let id = try create("/hello", kind: "upload", request: #","method":"PUT","body":{"text":"up"}"#)
     try decide("allow", of: id)
     #expect(try place.end(of: id)["error"] == .null)
     #expect(try body(of: id) == Array("hello".utf8))
   }
 
-  @Test func withoutAnAnswerTheResponseIsAllowed() throws {
+  @Test func `expired response decision allows the response`() throws {
     let asking = try place.session(delegate: #"{"responses":"ask","decisionTimeout":0.8}"#)
     for (path, expected) in [("/hello", Array("hello".utf8)), ("/large", Self.large)] {
-      // No time passes for the request while it is not the origin that is waited for.
+      // The request's timeout runs only while the origin has to send.
       let id = try place.create(origin.url + path, session: asking, request: #","timeoutInterval":0.3"#)
-      let decision = try place.question(of: id, Self.asked).decision
+      let decision = try place.decisionEvent(of: id, Self.asked).decision
       #expect(try place.end(of: id)["error"] == .null)
       #expect(try body(of: id) == expected)
       #expect(try place.decision(decision)["state"]?.string == "expired")
@@ -94,7 +94,7 @@ import Testing
 
   // MARK: Cancel
 
-  @Test(arguments: ["/hello", "/large", "/none", "/open"]) func whatIsCancelledEndsAsCancelled(_ path: String)
+  @Test(arguments: ["/hello", "/large", "/none", "/open"]) func `cancel answer ends the task`(_ path: String)
     throws
   {
     let id = try create(path)
@@ -105,9 +105,9 @@ import Testing
     #expect(try place.call("GET", "/v1/tasks/\(id)/body").status == 404)
   }
 
-  // MARK: Become a download
+  // MARK: Becoming a download
 
-  @Test func aDataTaskBecomesADownload() throws {
+  @Test func `data task becomes a download`() throws {
     for (path, method, expected) in Self.bodies {
       let id = try create(path, request: #","method":"\#(method)""#)
       let number = try #require(try place.task(id)["taskIdentifier"]?.integer)
@@ -127,7 +127,7 @@ import Testing
     #expect(listed?.elements?.count == Self.bodies.count)
   }
 
-  /// The old task has ended, without a word beyond what it has become.
+  /// Checks that the old task has ended, and that `dataTask.didBecomeDownloadTask` is its last event.
   private func isSilent(_ id: String, since next: String) throws {
     let old = try place.task(id)
     #expect(old["state"]?.string == "completed" && old["kind"]?.string == "data")
@@ -153,7 +153,7 @@ import Testing
     #expect(!after.contains(Self.asked))
   }
 
-  @Test func aDownloadThatADataTaskBecameCanBeSuspendedAndCancelled() throws {
+  @Test func `download made from a data task can be suspended and cancelled`() throws {
     let id = try create("/open")
     try decide("becomeDownload", of: id)
     let next = try download(of: id)
@@ -164,9 +164,9 @@ import Testing
     #expect(try place.run(origin.url + "/hello", session: session)["error"] == .null)
   }
 
-  // MARK: Who is asked
+  // MARK: Tasks without a decision
 
-  @Test func aTaskWithACompletionIsNotAskedAbout() throws {
+  @Test func `task with a completion needs no response decision`() throws {
     let hook = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("204 No Content"))
       return true
@@ -181,8 +181,8 @@ import Testing
     withExtendedLifetime(hook) {}
   }
 
-  /// The reply is the completion handler.
-  @Test func aTaskWhoseClientWaitsIsNotAskedAbout() throws {
+  /// For a client that waits, the reply takes the place of a completion handler.
+  @Test func `task of a waiting client needs no response decision`() throws {
     let task = try place.run(origin.url + "/hello", kind: "data", session: session)
     #expect(task["error"] == .null && task["state"]?.string == "completed")
     let story = try place.story(of: task.id)
@@ -190,22 +190,22 @@ import Testing
     #expect(story.map(\.type).contains(Self.asked) && story.last?.type == "task.didComplete")
   }
 
-  @Test func aDownloadIsNotAskedAbout() throws {
+  @Test func `download needs no response decision`() throws {
     let story = try place.story(of: create("/large", kind: "download"))
     #expect(story.allSatisfy { $0.type != Self.asked && $0.data["decisionId"] == nil })
     #expect(story.last?.data["error"] == .null)
   }
 
-  // MARK: While it waits
+  // MARK: During the wait
 
-  @Test(arguments: ["/hello", "/large"]) func aTaskMayBeSuspendedWhileItWaits(_ path: String) throws {
+  @Test(arguments: ["/hello", "/large"]) func `task may be suspended meanwhile`(_ path: String) throws {
     for answersFirst in [true, false] {
       let id = try create(path)
-      let decision = try place.question(of: id, Self.asked).decision
+      let decision = try place.decisionEvent(of: id, Self.asked).decision
       #expect(try place.act("suspend", id) == "suspended")
       if answersFirst {
         #expect(try place.answer(decision, #"{"disposition":"allow"}"#).status == 200)
-        try place.settle(origin.url + "/hello")
+        try place.waitForEarlierCommands(origin.url + "/hello")
         #expect(try place.task(id)["state"]?.string == "suspended")
       }
       #expect(try place.act("resume", id) == "running")
@@ -218,18 +218,18 @@ import Testing
     }
   }
 
-  /// What was lost shows when the answer is there, not before.
+  /// A connection that is lost during the decision is reported after the answer.
   @Test(arguments: ["allow", "becomeDownload", "cancel"])
-  func aConnectionThatIsLostMeanwhileIsAnErrorAfterwards(_ disposition: String) throws {
+  func `lost connection is reported after the response decision`(_ disposition: String) throws {
     let id = try create("/lost")
     try decide(disposition, of: id)
     let end = try place.end(of: disposition == "becomeDownload" ? download(of: id) : id)
     #expect(end.errorCode == (disposition == "cancel" ? -999 : -1005) && end["body"] == .null)
   }
 
-  @Test func aMalformedAnswerNamesTheField() throws {
+  @Test func `malformed response answer names the field`() throws {
     let id = try create("/hello")
-    let decision = try place.question(of: id, Self.asked).decision
+    let decision = try place.decisionEvent(of: id, Self.asked).decision
     for (answer, pointer) in [
       ("{}", "/disposition"), (#"{"disposition":"maybe"}"#, "/disposition"),
       (#"{"disposition":1}"#, "/disposition"), (#"{"disposition":"allow","request":null}"#, "/request"),

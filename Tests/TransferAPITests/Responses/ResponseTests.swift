@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// What a task tells of the answer, and what answers are without a body.
+/// A task's response as Ferry shows it, and responses without a body.
 @Suite(.serialized, .blocking, .sharing) struct ResponseTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
 
   init() throws { place = try .ofSuite() }
 
@@ -15,9 +15,9 @@ import Testing
     }
   }
 
-  /// httpNotFound: an HTTP status is no error, and the callbacks are those of any answer.
+  /// httpNotFound: no HTTP status is an error, and the events do not depend on the status.
   @Test(arguments: [200, 201, 206, 400, 401, 403, 404, 407, 416, 429, 500, 503, 599], ["data", "download"])
-  func anyStatusIsSuccess(_ status: Int, _ kind: String) throws {
+  func `task succeeds with any status`(_ status: Int, _ kind: String) throws {
     let origin = origin("HTTP/1.1 \(status) Any\r\nContent-Length: 4\r\n\r\nbody")
     let id = try place.create(origin.url, kind: kind)
     let types = try place.story(of: id).map(\.type).dropFirst(3)
@@ -29,11 +29,11 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  /// Their Content-Length is of a body that does not come: nobody waits for it.
+  /// The `Content-Length` of these responses describes a body that is not sent (RFC 9110 §8.6).
   @Test(arguments: [
     ("GET", "204 No Content"), ("GET", "304 Not Modified"), ("HEAD", "200 OK"), ("HEAD", "404 Not Found"),
     ("POST", "204 No Content"),
-  ]) func someAnswersHaveNoBodyWhateverTheirLength(_ method: String, _ status: String) throws {
+  ]) func `bodiless response ends with its head`(_ method: String, _ status: String) throws {
     let origin = origin("HTTP/1.1 \(status)\r\nContent-Length: 500\r\nContent-Type: text/plain\r\n\r\n")
     let session = try place.session()
     for _ in 0..<2 {
@@ -47,11 +47,11 @@ import Testing
     #expect(origin.requests.allSatisfy { $0.method == method })
   }
 
-  /// The next request on the connection shows that nothing was waited for.
+  /// The second request on the connection shows that Ferry did not wait for a body.
   @Test(arguments: [
     "Content-Length: 500", "Content-Length: 5\r\nContent-Length: 6", "Content-Length: many",
     "Transfer-Encoding: chunked", "Transfer-Encoding: gzip, chunked", "Content-Encoding: gzip",
-  ]) func aHEADsAnswerEndsWithItsHead(_ fields: String) throws {
+  ]) func `response to HEAD ends with its head`(_ fields: String) throws {
     let origin = origin("HTTP/1.1 200 OK\r\n\(fields)\r\nContent-Type: text/plain\r\n\r\n")
     let session = try place.session()
     for _ in 0..<2 {
@@ -61,7 +61,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test func anEmptyBodyIsABody() throws {
+  @Test func `empty body is a body`() throws {
     for text in ["Content-Length: 0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"] {
       let origin = origin("HTTP/1.1 200 OK\r\n" + text)
       let id = try place.create(origin.url, kind: "download")
@@ -83,7 +83,7 @@ import Testing
     var testDescription: String { "\(path), \(type ?? "-"), \(disposition ?? "-")" }
   }
 
-  /// mimeType, textEncodingName and suggestedFilename as URLResponse derives them.
+  /// `mimeType`, `textEncodingName` and `suggestedFilename` are derived as in URLResponse.
   @Test(arguments: [
     Fields(), Fields(type: "text/html", mimeType: "text/html"),
     Fields(type: "Text/HTML; Charset=UTF-8", mimeType: "text/html", encoding: "utf-8"),
@@ -97,7 +97,7 @@ import Testing
     Fields(disposition: "inline; filename=plain; filename*=UTF-8''%E2%82%AC.txt", name: "€.txt"),
     Fields(disposition: "attachment; filename=\"../../etc/passwd\"", name: "passwd"),
     Fields(disposition: "attachment; filename=\"..\""), Fields(disposition: "attachment"),
-  ]) func theResponseIsReadAsURLResponseReadsIt(_ fields: Fields) throws {
+  ]) func `response has the derived properties of URLResponse`(_ fields: Fields) throws {
     let type = fields.type.map { "Content-Type: \($0)\r\n" } ?? ""
     let disposition = fields.disposition.map { "Content-Disposition: \($0)\r\n" } ?? ""
     let origin = origin("HTTP/1.1 200 OK\r\n\(type)\(disposition)Content-Length: 4\r\n\r\nbody")
@@ -106,7 +106,7 @@ import Testing
     let response = try #require(try place.task(id)["response"])
     #expect(response["mimeType"]?.string == fields.mimeType)
     #expect(response["textEncodingName"]?.string == fields.encoding)
-    // A URL without a last component gives the host's name.
+    // If the URL has no last component, the suggested name is the host.
     let isBare = fields.path == "/" || fields.path.hasPrefix("/%2e")
     let name = isBare ? "127.0.0.1" : fields.name
     #expect(response["suggestedFilename"]?.string == name)
@@ -116,7 +116,7 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  @Test func fieldsOfOneNameAreJoined() throws {
+  @Test func `header fields with equal names are joined`() throws {
     let origin = origin(
       "HTTP/1.1 200 OK\r\nX-A: 1\r\nx-a: 2\r\nX-B:\r\nX-C: \u{e9}\r\nContent-Length: 0\r\n\r\n")
     let headers = try place.run(origin.url)["response"]?["headers"]
@@ -125,8 +125,9 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  /// verifyRequestHeaders and verifyHttpAdditionalHeaders: the request's own win, whatever their case.
-  @Test func headersOfTheRequestWinOverTheSessions() throws {
+  /// verifyRequestHeaders and verifyHttpAdditionalHeaders: the request's fields override the session's, regardless of
+  /// case.
+  @Test func `header fields of the request override those of the session`() throws {
     let origin = origin("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     let session = try place.session(
       #"{"httpAdditionalHeaders":{"X-Session":"1","X-Both":"session","Accept":"a/b"}}"#)
@@ -147,7 +148,7 @@ import Testing
       ("PUT", #","body":{"text":"abc"},"headers":{"Content-Type":"text/x"}"#, "3", "text/x"),
       ("GET", "", nil, nil), ("DELETE", "", nil, nil),
     ] as [(String, String, String?, String?)])
-  func noContentTypeIsInventedForAnEmptyBody(
+  func `empty body gets no content type`(
     _ method: String, _ rest: String, _ length: String?, _ type: String?
   ) throws {
     let origin = origin("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")

@@ -2,11 +2,12 @@ import JSON
 import TestSupport
 import Testing
 
-/// What background sessions refuse.
+/// Requests that background sessions refuse.
 @Suite(.serialized, .blocking) struct BackgroundRuleTests {
-  /// URLSession's convenience tasks are not there either. A task that nobody resumes is not waited for, as everywhere.
-  @Test func nobodyWaitsForTheEnd() throws {
-    let place = try APIPlace()
+  /// URLSession has no completion-handler tasks in background sessions either. If the task is not resumed, `Prefer:
+  /// wait` is ignored as everywhere.
+  @Test func `waiting for the end of a background task is refused`() throws {
+    let place = try InProcessAPI()
     let session = try place.background("a").json.id
     for (resumes, status) in [(true, 400), (false, 201)] {
       let reply = try place.call(
@@ -20,8 +21,8 @@ import Testing
     }
   }
 
-  @Test func somebodyHasToHearOfTheEnd() throws {
-    let place = try APIPlace()
+  @Test func `background session requires a delegate`() throws {
+    let place = try InProcessAPI()
     let refused = try place.background("a", "")
     #expect(refused.status == 400 && refused.pointers == ["/delegate"])
     #expect(try place.background("a").status == 201)

@@ -2,11 +2,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// `/v1/configurations`: configurations under a name, and sessions that start from them.
+/// `/v1/configurations`: named configurations, and sessions that are based on them.
 @Suite(.serialized, .blocking) struct ConfigurationRouteTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
 
-  init() throws { place = try APIPlace() }
+  init() throws { place = try InProcessAPI() }
 
   private func post(
     _ name: String, _ configuration: String = "{}", _ fields: [(String, String)] = []
@@ -21,7 +21,7 @@ import Testing
     try place.call("PUT", "/v1/configurations/\(name)", configuration, fields)
   }
 
-  /// The configuration of a new session.
+  /// Creates a session with this configuration.
   private func taken(_ configuration: String, type: String = "default") throws -> HTTPReply {
     try place.call("POST", "/v1/sessions", #"{"type":"\#(type)","configuration":\#(configuration)}"#)
   }
@@ -31,7 +31,7 @@ import Testing
     return reply.json["errors"]?.elements?.compactMap { $0["pointer"]?.string } ?? []
   }
 
-  @Test func oneLife() throws {
+  @Test func `configuration is created, read, replaced and deleted`() throws {
     let made = try post("wifi-only", #"{"allowsCellularAccess":false,"timeoutIntervalForRequest":5}"#)
     #expect(made.status == 201 && made["Location"] == "/v1/configurations/wifi-only")
     #expect(made.json["name"]?.string == "wifi-only")
@@ -47,7 +47,7 @@ import Testing
     let changed = try put("wifi-only", #"{"timeoutIntervalForRequest":7}"#)
     #expect(changed.status == 200 && changed["ETag"] != read["ETag"] && changed["Location"] == nil)
     let configuration = changed.json["configuration"]
-    #expect(configuration?["allowsCellularAccess"]?.bool == true, "all of it is replaced")
+    #expect(configuration?["allowsCellularAccess"]?.bool == true, "PUT replaces the whole configuration")
     #expect(changed.json["createdAt"] == made.json["createdAt"])
     #expect(try put("other", "{}").status == 201)
     #expect(try place.call("DELETE", "/v1/configurations/wifi-only").status == 204)
@@ -57,8 +57,10 @@ import Testing
     #expect(try post("wifi-only").status == 201)
   }
 
-  @Test func preconditionsAreHonoured() throws {
-    #expect(try put("a", "{}", [("If-Match", "*")]).status == 412, "there is none yet")
+  @Test func `preconditions are honoured`() throws {
+    #expect(
+      try put("a", "{}", [("If-Match", "*")]).status == 412,
+      "If-Match: * fails before the configuration exists")
     #expect(try put("a", "{}", [("If-None-Match", "*")]).status == 201)
     #expect(try put("a", "{}", [("If-None-Match", "*")]).status == 412)
     let tag = try place.call("GET", "/v1/configurations/a")["ETag"] ?? ""
@@ -69,7 +71,7 @@ import Testing
     #expect(try put("a", "{}", [("If-Match", "*")]).status == 200)
   }
 
-  @Test func theListHasPages() throws {
+  @Test func `list of configurations has pages`() throws {
     let names = ["a", "B", "c.1", "c-2", "c_3", "Z", "10", "9"].sorted()
     for name in names.shuffled() { #expect(try post(name).status == 201) }
     var found: [String] = []
@@ -91,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func namesHaveRules() throws {
+  @Test func `name of a configuration is checked`() throws {
     let long = String(repeating: "n", count: 128)
     for name in ["a", "A.b_c-9", "-", "...", long] {
       #expect(try post(name).status == 201, "\(name)")
@@ -107,7 +109,7 @@ import Testing
     #expect(try place.call("GET", "/v1/configurations").json["items"]?.elements?.count == 5)
   }
 
-  @Test func faultsAreNamed() throws {
+  @Test func `invalid configuration is refused with pointers`() throws {
     let configurations = "/v1/configurations"
     for (body, pointers) in [
       ("{}", ["/name", "/configuration"]), (#"{"name":1,"configuration":[]}"#, ["/name", "/configuration"]),
@@ -130,7 +132,7 @@ import Testing
     #expect(try place.call("PATCH", configurations + "/n", "{}").status == 405)
   }
 
-  @Test func repeatsGetTheFirstReply() throws {
+  @Test func `repeated creation gets the first reply`() throws {
     let key = [("Idempotency-Key", "\"k-1\"")]
     let first = try post("a", #"{"isDiscretionary":true}"#, key)
     #expect(first.status == 201)
@@ -143,7 +145,7 @@ import Testing
       try place.call("GET", "/v1/configurations/a").json["configuration"]?["isDiscretionary"]?.bool == false)
   }
 
-  @Test func sessionsTakeACopy() throws {
+  @Test func `session copies its named configuration`() throws {
     _ = try post(
       "base",
       #"{"timeoutIntervalForRequest":5,"httpAdditionalHeaders":{"X-A":"1"},"urlCache":{"memoryCapacity":7}}"#)
@@ -167,8 +169,8 @@ import Testing
     #expect(try Self.pointers(taken(#"{"named":7}"#)) == ["/configuration/named"])
   }
 
-  /// What a named configuration says of a cache on the disk is for the sessions that have one.
-  @Test func anEphemeralSessionTakesNothingOfTheDisk() throws {
+  /// The `diskCapacity` of a named configuration applies only to sessions with a cache on disk.
+  @Test func `ephemeral session ignores the disk capacity of a named configuration`() throws {
     _ = try post("base", #"{"urlCache":{"memoryCapacity":7,"diskCapacity":9}}"#)
     let cache = try taken(#"{"named":"base"}"#, type: "ephemeral").json["configuration"]?["urlCache"]
     #expect(cache?.text == #"{"memoryCapacity":7,"diskCapacity":0}"#)

@@ -2,19 +2,19 @@ import JSON
 import TestSupport
 import Testing
 
-/// Every property of a session's configuration: its default, another value, and values that are refused.
+/// Each property of a session's configuration: its default, accepted values and refused values.
 @Suite(.serialized, .blocking, .sharing) struct ConfigurationTableTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
 
   init() throws { place = try .ofSuite() }
 
   struct Property: Sendable, CustomTestStringConvertible {
     let name: String
-    /// JSON, as the reply to an empty configuration has it.
+    /// The JSON in the reply to an empty configuration.
     let initial: String
-    /// JSON that is taken, and as it comes back.
+    /// Accepted JSON, and the JSON that the reply shows.
     let accepted: [(String, String)]
-    /// JSON that is refused, and where: below the property.
+    /// Refused JSON, and the JSON pointer of the fault relative to the property.
     let refused: [(String, String)]
     var testDescription: String { name }
 
@@ -122,12 +122,12 @@ import Testing
     try place.call("POST", "/v1/sessions", #"{"configuration":\#(configuration)}"#)
   }
 
-  @Test func theTableIsWhole() throws {
+  @Test func `table lists every property`() throws {
     let names = try create("{}").json["configuration"]?.members?.map(\.name) ?? []
     #expect(Set(names) == Set(Self.properties.map(\.name)) && names.count == Self.properties.count)
   }
 
-  @Test(arguments: properties) func itsValues(_ property: Property) throws {
+  @Test(arguments: properties) func `property has a default and limits`(_ property: Property) throws {
     let name = property.name
     #expect(try create("{}").json["configuration"]?[name]?.text == property.initial)
     let null = try create(#"{"\#(name)":null}"#)
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func theyAreJudgedTogether() throws {
+  @Test func `properties are checked together`() throws {
     let reply = try create(
       #"{"tlsMinimumSupportedProtocolVersion":"TLSv1.3","tlsMaximumSupportedProtocolVersion":"TLSv1.2"}"#)
     #expect(reply.status == 400 && reply.text.contains("/configuration/tlsMinimumSupportedProtocolVersion"))

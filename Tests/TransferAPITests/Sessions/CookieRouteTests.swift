@@ -3,9 +3,9 @@ import Limits
 import TestSupport
 import Testing
 
-/// `/v1/sessions/{id}/cookies`: what clients put there, see and take away.
+/// `/v1/sessions/{id}/cookies`: store, list and delete.
 @Suite(.serialized, .blocking, .sharing) struct CookieRouteTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let session: String
   private var path: String { "/v1/sessions/\(session)/cookies" }
 
@@ -18,7 +18,7 @@ import Testing
     try place.call("PUT", session.map { "/v1/sessions/\($0)/cookies" } ?? path, "{\(members)}")
   }
 
-  @Test func whatIsPutIsThere() throws {
+  @Test func `stored cookie is shown with its attributes`() throws {
     let reply = try put(
       """
       "name":"n","value":"v","domain":".Example.COM","path":"/p","isSecure":true,"isHTTPOnly":true,
@@ -37,7 +37,7 @@ import Testing
     #expect(try place.call("GET", "/v1/sessions/ses_shared/cookies").json["items"]?.elements == [])
   }
 
-  @Test func ofOneDomainPathAndNameThereIsOne() throws {
+  @Test func `cookie replaces the cookie of equal domain, path and name`() throws {
     for members in [
       #""name":"a","value":"1","domain":"example.com""#, #""name":"a","value":"2","domain":".example.com""#,
       #""name":"a","value":"3","domain":"example.com","path":"/x""#,
@@ -49,7 +49,7 @@ import Testing
     #expect(try put(#""name":"a","value":"7","domain":"example.com","maximumAge":0"#).status == 200)
     let past = #""expiresDate":"2001-01-01T00:00:00Z""#
     #expect(try put(#""name":"A","value":"","domain":"example.com",\#(past)"#).status == 200)
-    #expect(try place.cookies(of: session) == ["a=2", "a=6"], "what has expired takes away")
+    #expect(try place.cookies(of: session) == ["a=2", "a=6"], "an expired cookie deletes the stored one")
   }
 
   private func plantFamily() throws {
@@ -71,17 +71,17 @@ import Testing
     ("?name=", []),
   ]
 
-  @Test(arguments: filters) func filtersChoose(_ query: String, _ names: [String]) throws {
+  @Test(arguments: filters) func `filter selects cookies`(_ query: String, _ names: [String]) throws {
     try plantFamily()
     let all = ["a", "b", "c", "d", "e", "a"]
     #expect(try place.cookies(of: session, query).map { String($0.prefix(1)) } == names)
     #expect(try place.call("DELETE", path + query).status == 204)
     #expect(try place.cookies(of: session, query) == [])
     #expect(try place.cookies(of: session).count == all.count - names.count)
-    #expect(try place.call("DELETE", path + query).status == 204, "gone is gone")
+    #expect(try place.call("DELETE", path + query).status == 204, "a repeated deletion succeeds")
   }
 
-  @Test func aListCanBePutBack() throws {
+  @Test func `list of cookies can be put into another session`() throws {
     try plantFamily()
     _ = try put(#""name":"s","value":"é\"","domain":"x.example","isSecure":true,"maximumAge":60"#)
     let list = try place.call("GET", path)
@@ -98,7 +98,7 @@ import Testing
     #expect(bare(copy).count == 7 && bare(copy) == bare(list))
     #expect(try bare(place.call("GET", "/v1/sessions/\(other)/cookies")) == bare(list))
     #expect(try place.call("PUT", path, #"{"items":[]}"#).json["items"]?.elements == [])
-    // One that is wrong, and none is taken.
+    // A single invalid cookie makes the request fail as a whole.
     let empty = try place.session()
     let reply = try place.call(
       "PUT", "/v1/sessions/\(empty)/cookies",
@@ -107,8 +107,9 @@ import Testing
     #expect(try place.cookies(of: empty) == [])
   }
 
-  /// Also what only a server could have set, by a name of a registry's own or from such a path.
-  @Test func whatWasSetCanBePutBack() throws {
+  /// The list may contain cookies that only a server can set, such as those of a public suffix or with an unusual
+  /// path.
+  @Test func `listed cookies can be put back`() throws {
     let items = [
       #"{"name":"a","value":"1","domain":"co.uk"}"#,
       #"{"name":"a","value":"1","domain":"x.test","path":"/a;b"}"#,
@@ -120,8 +121,8 @@ import Testing
     #expect(try place.call("PUT", path, list.text).text == list.text)
   }
 
-  /// More than a jar holds change nothing, and are refused before each is looked at.
-  @Test func thereIsALimitToWhatIsPutAtOnce() throws {
+  /// A list that is larger than a jar is refused before its items are read.
+  @Test func `number of cookies in a request is limited`() throws {
     let items = { (count: Int) in
       (0..<count).map { #"{"name":"n\#($0)","value":"1","domain":"d\#($0 / 100).test"}"# }.joined(
         separator: ",")
@@ -135,8 +136,8 @@ import Testing
     #expect(try place.call("GET", path).json["items"]?.elements?.count == most)
   }
 
-  /// The reply shows the jar, not what was asked for.
-  @Test func theReplyIsWhatIsThereNow() throws {
+  /// The reply shows the cookies as they are stored, which may differ from the request.
+  @Test func `reply shows the stored cookies`() throws {
     let first = try put(Self.good).json
     let again = try put(#""name":"n","value":"w","domain":"a.test""#).json
     #expect(again["createdDate"] == first["createdDate"] && again["value"]?.string == "w")
@@ -151,7 +152,7 @@ import Testing
   @Test(arguments: [
     ("http://127.1/", "127.0.0.1", "/"), ("http://www.site.example/x/../y/z", "www.site.example", "/x/../y"),
     ("http://münchen.example/", "xn--mnchen-3ya.example", "/"),
-  ]) func urlsAreReadAsThoseOfTasks(_ url: String, _ domain: String, _ path: String) throws {
+  ]) func `cookie URL is parsed like that of a task`(_ url: String, _ domain: String, _ path: String) throws {
     let cookie = try put(#""name":"n","value":"v","url":"\#(url)""#).json
     #expect(cookie["domain"]?.string == domain && cookie["path"]?.string == path)
   }
@@ -200,7 +201,7 @@ import Testing
     (#""items":{}"#, ["/items"]), (#""items":[1]"#, ["/items/0"]), (#""items":[],"more":1"#, ["/more"]),
   ]
 
-  @Test func faultsAreNamed() throws {
+  @Test func `invalid cookie is refused with pointers`() throws {
     for (members, pointers) in Self.wrong {
       let reply = try put(members)
       let found = Self.pointers(reply)
@@ -215,7 +216,7 @@ import Testing
     #expect(try place.call("PUT", path, "{}", [("Content-Type", "text/plain")]).status == 415)
   }
 
-  @Test func whatIsNotThere() throws {
+  @Test func `unknown query parameters and sessions are refused`() throws {
     for method in ["GET", "DELETE"] {
       for (query, name) in [
         ("domian=a.test", "/domian"), ("domain=%21", "/domain"), ("domain=", "/domain"),
@@ -233,7 +234,7 @@ import Testing
     #expect(reply.status == 405 && reply["Allow"]?.contains("PUT") == true)
   }
 
-  @Test func anInvalidSessionTakesNoMore() throws {
+  @Test func `invalid session accepts no cookies but deletes them`() throws {
     #expect(try put(Self.good).status == 200)
     _ = try place.call("POST", "/v1/sessions/\(session)/invalidate", #"{"mode":"cancelTasks"}"#)
     #expect(try put(Self.good).status == 409)

@@ -3,9 +3,10 @@ import Limits
 import TestSupport
 import Testing
 
-/// What clients choose has a limit: the largest is taken, one more is 422 with the field, and nothing is changed.
+/// Limits of values that clients choose. The largest value is accepted, and a larger value gets a 422 that names the
+/// field.
 @Suite(.serialized, .blocking, .sharing) struct LimitRouteTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let session: String
 
   init() throws {
@@ -13,7 +14,7 @@ import Testing
     session = try place.session()
   }
 
-  /// A text of so many bytes that ends with another.
+  /// Returns a text of `count` bytes with this ending.
   private static func text(_ count: Int, _ end: String = "", of letter: String = "x") -> String {
     String(repeating: letter, count: count - end.utf8.count) + end
   }
@@ -22,10 +23,10 @@ import Testing
     let name: String
     let limit: Limit
     let method: String
-    /// Where `{session}` is a session's.
+    /// The path, where `{session}` stands for the id of a session.
     let path: String
     let pointer: String
-    /// The body for a value of so many bytes or elements.
+    /// Returns the body for a value with this number of bytes or elements.
     let body: @Sendable (Int) -> String
     var testDescription: String { name }
 
@@ -112,7 +113,7 @@ import Testing
   ]
   private static let pin = "sha256/" + String(repeating: "A", count: 43) + "="
 
-  @Test(arguments: fields) private func theLargestIsTakenAndOneMoreIsNot(_ field: Field) throws {
+  @Test(arguments: fields) private func `value above its limit is refused`(_ field: Field) throws {
     let path = field.path.replacing("{session}", with: session)
     let most = field.limit.value
     let taken = try place.call(field.method, path, field.body(most))
@@ -121,7 +122,7 @@ import Testing
     #expect(refused.status == 422, "\(refused.status) \(refused.text.prefix(300))")
     #expect(refused.json["type"]?.string?.hasSuffix("limit-exceeded") == true)
     #expect(refused.pointers == [field.pointer])
-    #expect(refused.text.contains("\(most)"), "the limit is named")
+    #expect(refused.text.contains("\(most)"), "the problem names the limit")
   }
 
   /// An oversized host or user inside a longer value is a 400 that names the value.
@@ -134,13 +135,13 @@ import Testing
       #""tlsPinnedPublicKeys":{"\#(text(254, ".test"))":["\#(pin)"]}"#
     ),
   ])
-  func namesOfHostsAndUsersAreShort(_ pointer: String, _ configuration: String) throws {
+  func `host or user above its limit is refused`(_ pointer: String, _ configuration: String) throws {
     let reply = try place.call("POST", "/v1/sessions", Self.session(configuration))
     #expect(reply.status == 400 && reply.pointers == [pointer], "\(reply.text.prefix(300))")
   }
 
-  /// Many members within their limits can exceed the limit of the whole.
-  @Test func aConfigurationHasASize() throws {
+  /// Many members within their own limits can exceed the limit of the whole.
+  @Test func `size of a configuration is limited`() throws {
     let exceptions = Self.list(5000) { "\"" + Self.text(240, "\($0).test") + "\"" }
     let reply = try place.call(
       "POST", "/v1/sessions", Self.session(#""proxies":{"noProxy":[\#(exceptions)]}"#))
@@ -151,8 +152,8 @@ import Testing
     #expect(named.status == 422 && named.pointers == ["/configuration"])
   }
 
-  /// They are counted before anything is made of them.
-  @Test func certificatesAreCounted() throws {
+  /// Certificates are counted before they are parsed.
+  @Test func `number of certificates is limited`() throws {
     let block = "-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----\\n"
     let put = { (certificate: String, key: String) in
       try place.call(
@@ -174,8 +175,8 @@ import Testing
     #expect(reply.status == 422 && reply.pointers == ["/configuration/tlsAdditionalRootCertificates"])
   }
 
-  /// If a peer's certificate names that subject as its issuer, the handshake may try each of these certificates.
-  @Test(arguments: [(16, 201), (17, 422)]) func certificatesOfOneSubjectAreCounted(
+  /// If a server's certificate names that subject as its issuer, the handshake may try each of these certificates.
+  @Test(arguments: [(16, 201), (17, 422)]) func `certificates of equal subject are limited`(
     _ count: Int, _ status: Int
   )
     throws
@@ -196,7 +197,7 @@ import Testing
   }
 
   /// One violation that is not an exceeded limit makes the whole reply a 400.
-  @Test func ofSeveralFaultsTheWorstNamesTheProblem() throws {
+  @Test func `violation other than a limit decides the status`() throws {
     let reply = try place.call(
       "POST", "/v1/tasks",
       #"{"kind":"nonsense","request":{"url":"http://a.test/","method":"\#(Self.text(65))"}}"#)

@@ -2,15 +2,15 @@ import JSON
 import TestSupport
 import Testing
 
-/// `/v1/reachability`: origins that cannot be reached, and questions that are wrong.
+/// `/v1/reachability`: unreachable origins and invalid requests.
 @Suite(.serialized, .blocking, .sharing) struct ReachabilityRouteTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
 
   init() throws { place = try .ofSuite() }
 
-  // MARK: Not reachable
+  // MARK: Unreachable
 
-  @Test(arguments: ["http", "https"]) func aClosedPortIsFoundAtTheConnection(_ scheme: String) throws {
+  @Test(arguments: ["http", "https"]) func `closed port fails the connection`(_ scheme: String) throws {
     let report = try place.reach("\(scheme)://127.0.0.1:1/")
     #expect(report.isReachable == false && report.steps == [true, false, nil])
     #expect(report.code == -1004 && report.name == "cannotConnectToHost")
@@ -18,14 +18,14 @@ import Testing
     #expect(report.json["error"]?["failingURL"]?.string == "\(scheme)://127.0.0.1:1/")
   }
 
-  @Test(arguments: ["http", "https"]) func anUnknownHostIsFoundAtItsName(_ scheme: String) throws {
+  @Test(arguments: ["http", "https"]) func `unknown host fails the lookup`(_ scheme: String) throws {
     let report = try place.reach("\(scheme)://nonexistent.invalid/")
     #expect(report.isReachable == false && report.steps == [false, nil, nil])
     #expect(report.code == -1003 && report.name == "cannotFindHost")
     #expect(report.json["remoteAddress"] == .null)
   }
 
-  @Test func aServerWithoutTLSFailsTheHandshake() throws {
+  @Test func `server without TLS fails the handshake`() throws {
     let origin = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply("400 Bad Request"))
       return false
@@ -35,7 +35,7 @@ import Testing
     #expect([-1200, -1001].contains(report.code))
   }
 
-  // MARK: Questions that are wrong
+  // MARK: Invalid requests
 
   @Test(arguments: [
     ("{}", "/url"), (#"{"url":5}"#, "/url"), (#"{"url":null}"#, "/url"), (#"{"url":""}"#, "/url"),
@@ -47,13 +47,13 @@ import Testing
     (#"{"url":"http://127.0.0.1/","timeoutInterval":-1}"#, "/timeoutInterval"),
     (#"{"url":"http://127.0.0.1/","timeoutInterval":61}"#, "/timeoutInterval"), ("[]", ""),
   ])
-  func aWrongFieldIsNamed(_ body: String, _ pointer: String) throws {
+  func `wrong reachability field is named`(_ body: String, _ pointer: String) throws {
     let reply = try place.call("POST", "/v1/reachability", body)
     #expect(reply.status == 400 && reply.pointers.contains(pointer), "\(body): \(reply.text)")
     #expect(reply["Content-Type"]?.hasPrefix("application/problem+json") == true)
   }
 
-  @Test func whatIsNoQuestionIsRefused() throws {
+  @Test func `invalid reachability request is refused`() throws {
     let body = #"{"url":"http://127.0.0.1/"}"#
     #expect(try place.call("POST", "/v1/reachability", "{").status == 400)
     #expect(try place.call("POST", "/v1/reachability", body, [("Content-Type", "text/plain")]).status == 415)

@@ -16,18 +16,18 @@ import TransferService
     }
   }
 
-  @Test func aNamedConfigurationIsWhereItStarts() async throws {
+  @Test func `session starts with the named configuration`() async throws {
     let payload = try await read(#"{"configuration":{"named":"slow","waitsForConnectivity":false}}"#)
     #expect(payload.configuration.timeoutIntervalForRequest == 300)
     #expect(!payload.configuration.waitsForConnectivity)
   }
 
-  @Test func everyTypeIsKnown() async throws {
+  @Test func `session types are read`() async throws {
     #expect(try await read(#"{"type":"ephemeral"}"#).type == .ephemeral)
     #expect(try await read("{}").type == .default)
   }
 
-  @Test func backgroundSessions() async throws {
+  @Test func `background session is read`() async throws {
     let identifier = String(repeating: "é", count: 127)
     let payload = try await read(
       #"""
@@ -44,14 +44,14 @@ import TransferService
   @Test(arguments: [
     "{}", #"{"type":"default"}"#, #"{"description":null,"identifier":null,"delegate":null}"#,
   ])
-  func theLeastThatCanBeSent(_ text: String) async throws {
+  func `minimal payload has the defaults`(_ text: String) async throws {
     let payload = try await read(text)
     #expect(payload.description == nil)
     #expect(payload.configuration == SessionConfiguration())
     #expect(payload.delegate == nil)
   }
 
-  @Test func everythingThatCanBeSent() async throws {
+  @Test func `payload with all members is read`() async throws {
     let payload = try await read(
       #"""
       {"type":"default","description":"d","configuration":{"httpMaximumConnectionsPerHost":3},
@@ -116,7 +116,7 @@ import TransferService
       ["/type", "/description", "/configuration/x", "/delegate/y", "/z"]
     ),
   ])
-  func namesTheFault(_ text: String, _ expected: [String]) async throws {
+  func `invalid payload names each fault`(_ text: String, _ expected: [String]) async throws {
     let problem = try await #require(throws: Problem.self) { try await read(text) }
     #expect(problem.kind == .invalidRequest)
     #expect(problem.violations.map(\.pointer) == expected)

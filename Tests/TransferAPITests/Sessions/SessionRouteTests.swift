@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// `/v1/sessions` from their creation to their end, their lists of tasks, and keys of requests that come again.
+/// `/v1/sessions`: creation and end, lists of tasks, idempotency keys.
 @Suite(.serialized, .blocking) struct SessionRouteTests {
   private let origin = TestOrigin { request, socket in
     if request.path == "/silent" { return (try socket.readSome()) != nil }
@@ -15,8 +15,8 @@ import Testing
     #"{"kind":"\#(kind)","resume":\#(resume),"request":{"url":"\#(origin.url)\#(path)"}}"#
   }
 
-  @Test func sessionsLiveAndEnd() throws {
-    let place = try APIPlace()
+  @Test func `session is created, invalidated and deleted`() throws {
+    let place = try InProcessAPI()
     let created = try place.call(
       "POST", "/v1/sessions",
       #"{"type":"default","description":"x","configuration":{"httpMaximumConnectionsPerHost":2}}"#)
@@ -43,8 +43,8 @@ import Testing
     #expect(try place.call("GET", "/v1/tasks/\(running)").status == 404)
   }
 
-  @Test func cancelTasksAlsoEndsWhatWasInvalidatedBefore() throws {
-    let place = try APIPlace()
+  @Test func `cancelTasks ends the suspended tasks of a session`() throws {
+    let place = try InProcessAPI()
     let session = try place.session()
     for _ in 0..<5 { _ = try place.call("POST", "/v1/sessions/\(session)/tasks", task("/", resume: false)) }
     _ = try place.call("POST", "/v1/sessions/\(session)/invalidate", #"{"mode":"cancelTasks"}"#)
@@ -52,8 +52,8 @@ import Testing
     #expect(ended["state"]?.string == "invalid")
   }
 
-  @Test func listsComeInPages() throws {
-    let place = try APIPlace()
+  @Test func `list of tasks has pages`() throws {
+    let place = try InProcessAPI()
     let session = try place.session()
     var ids: [String] = []
     for _ in 0..<7 {
@@ -73,8 +73,8 @@ import Testing
     #expect(filtered.json["items"]?.elements?.isEmpty == true)
   }
 
-  @Test func aRepeatAtOnceGetsTheReplyThatHasWaited() throws {
-    let place = try APIPlace()
+  @Test func `immediate repetition gets the first reply with its wait`() throws {
+    let place = try InProcessAPI()
     for turn in 0..<40 {
       let fields = [("Idempotency-Key", "turn-\(turn)"), ("Prefer", "wait=25")]
       let first = try place.call("POST", "/v1/tasks", task("/"), fields)
@@ -84,8 +84,8 @@ import Testing
     }
   }
 
-  @Test func listsShowURLsOfWebhooksWithoutTheirQueries() throws {
-    let place = try APIPlace()
+  @Test func `lists show webhook URLs without their queries`() throws {
+    let place = try InProcessAPI()
     func webhook(_ name: String) -> String {
       #"{"webhook":{"url":"http://127.0.0.1:1/\#(name)?token=hushed"}}"#
     }
@@ -101,7 +101,7 @@ import Testing
     #expect(item["completion"]?["webhook"]?["url"]?.string == "http://127.0.0.1:1/completion")
     #expect(item["delegate"]?["webhook"]?["url"]?.string == "http://127.0.0.1:1/task")
     #expect(!tasks.text.contains("hushed") && tasks.text.contains("q=shown"))
-    // By itself each says what its client gave.
+    // The task and the session themselves show the whole URLs.
     #expect(
       try place.call("GET", "/v1/tasks/\(task)").json["completion"]?["webhook"]?["url"]?.string
         == "http://127.0.0.1:1/completion?token=hushed")
@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test func idempotencyKeyGivesTheFirstReplyAgain() throws {
-    let place = try APIPlace()
+    let place = try InProcessAPI()
     let body = task("/", resume: false)
     let key = [("Idempotency-Key", "\"abc\"")]
     let first = try place.call("POST", "/v1/tasks", body, key)

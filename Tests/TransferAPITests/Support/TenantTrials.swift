@@ -8,20 +8,20 @@ struct Operation: Sendable, CustomTestStringConvertible {
   let id: String
   let method: String
   let path: String
-  /// It takes an Idempotency-Key.
+  /// Whether the operation accepts an `Idempotency-Key`.
   let takesKey: Bool
 
   var testDescription: String { id }
 
-  /// What stands in its path, apart from the names of problems.
+  /// The parameters of its path, apart from the names of problems.
   var names: [String] {
     path.split(separator: "/").filter { $0.hasPrefix("{") && $0 != "{problem}" }.map {
       String($0.dropFirst().dropLast())
     }
   }
 
-  var isList: Bool { if case .list = TenantTrial.all[id] { true } else { false } }
-  var isStream: Bool { if case .stream = TenantTrial.all[id] { true } else { false } }
+  var isList: Bool { if case .list = IsolationCase.all[id] { true } else { false } }
+  var isStream: Bool { if case .stream = IsolationCase.all[id] { true } else { false } }
 
   func target(_ ids: [String: String]) -> String {
     ids.reduce(path) { $0.replacing("{\($1.key)}", with: $1.value) }
@@ -44,24 +44,25 @@ struct Operation: Sendable, CustomTestStringConvertible {
   }()
 }
 
-/// How an operation is tried between two tenants.
-enum TenantTrial: Sendable {
-  /// It tells of nothing that is anybody's.
+/// The test that shows an operation's isolation between two tenants.
+enum IsolationCase: Sendable {
+  /// The operation returns nothing that belongs to a tenant.
   case nobodys
-  /// Its path names something: for others that is not there.
+  /// The path names a resource, which other tenants do not find.
   /// - Parameters:
-  ///   - body: with which its owner gets what it asks for.
-  ///   - others: the status for others: of those who make one of their own.
-  case named(APIPlace.Thing, body: String = "", type: String? = nil, others: Int = 404)
-  /// It lists what one has.
+  ///   - body: The request body with which the owner succeeds.
+  ///   - others: The status that other tenants get, which is not 404 if the operation creates a resource of their
+  ///     own.
+  case named(InProcessAPI.Resource, body: String = "", type: String? = nil, others: Int = 404)
+  /// The operation lists a tenant's resources.
   case list
-  /// It tells what happens to what one has.
+  /// The operation streams the events of a tenant.
   case stream
-  /// It makes something.
+  /// The operation creates a resource.
   case creation(body: String, type: String = "application/json")
 
-  /// Each operation has one: a new one comes here.
-  static let all: [String: TenantTrial] = [
+  /// The trial of each operation. Every new operation needs an entry.
+  static let all: [String: IsolationCase] = [
     "createSession": .creation(body: #"{"description":"MARK"}"#),
     "listSessions": .list,
     "getSession": .named(.session),

@@ -3,10 +3,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// cancelTask, cancelledTasksCannotBeResumed and noDoubleCallback: a task that is cancelled ends once, as cancelled, in
-/// whichever state it was.
+/// cancelTask, cancelledTasksCannotBeResumed and noDoubleCallback: a cancelled task ends exactly once, with
+/// `cancelled`, from every state.
 @Suite(.serialized, .blocking, .sharing) struct CancellationTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let session: String
   private let origin = TestOrigin { request, socket in
     switch request.path {
@@ -26,13 +26,13 @@ import Testing
     session = try place.session(#"{"httpMaximumConnectionsPerHost":1}"#)
   }
 
-  /// Where a task is when it is cancelled, and whether it holds the session's one connection there.
+  /// The progress of a task at its cancellation. In some of these states the task uses the session's only connection.
   enum Place: String, CaseIterable, Sendable {
     case suspended, queued, suspendedInTheQueue, beforeTheHead, behindARedirect, withinTheBody,
       suspendedWithinTheBody
   }
 
-  /// Brings a new task there.
+  /// Creates a task and brings it to this point.
   private func task(at point: Place, kind: String) throws -> String {
     func create(_ path: String, resume: Bool = true) throws -> String {
       try place.create(origin.url + path, kind: kind, session: session, resume: resume)
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(arguments: Place.allCases, ["data", "download"])
-  func aTaskCanBeCancelledWhereverItIs(_ point: Place, _ kind: String) throws {
+  func `task can be cancelled at every point`(_ point: Place, _ kind: String) throws {
     let id = try task(at: point, kind: kind)
     let requests = origin.requests.count
     let reply = try place.call("POST", "/v1/tasks/\(id)/cancel")
@@ -84,7 +84,7 @@ import Testing
     #expect(task["error"]?["failingURL"]?.string == task["currentRequest"]?["url"]?.string)
     #expect(try place.call("GET", "/v1/tasks/\(id)/body").status == 404)
     try nothingFollows(id, story)
-    // Its place is free, and no file is left of it.
+    // The connection slot is free, and no file of the task is left.
     if point != .queued, point != .suspendedInTheQueue {
       #expect(try place.run(origin.url + "/ok", session: session)["error"] == .null)
       #expect(try bodies() == 0)
@@ -92,7 +92,7 @@ import Testing
     #expect(origin.requests.dropFirst(requests).allSatisfy { $0.path == "/ok" })
   }
 
-  /// The end is final: no verb changes it, and no event comes after it.
+  /// Checks that the end is final: commands have no effect, and no event follows.
   private func nothingFollows(_ id: String, _ story: [EventReader.Event]) throws {
     for verb in ["resume", "cancel", "suspend", "resume"] { #expect(try place.act(verb, id) == "completed") }
     let marker = try place.create(origin.url + "/ok", session: "ses_shared", resume: false)
@@ -104,7 +104,7 @@ import Testing
     #expect(types == story.map(\.type))
   }
 
-  @Test func aCancelledTaskCannotBeResumed() throws {
+  @Test func `cancelled task cannot be resumed`() throws {
     let id = try place.create(origin.url + "/silent")
     _ = try place.poll("/v1/tasks/\(id)") { $0["phase"]?.string == "transferring" }
     _ = try place.act("cancel", id)
@@ -113,16 +113,16 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test func whatIsFinishedCannotBeCancelled() throws {
+  @Test func `finished task cannot be cancelled`() throws {
     let done = try place.run(origin.url + "/ok")
     #expect(try place.act("cancel", done.id) == "completed")
     let task = try place.task(done.id)
     #expect(task["error"] == .null && task["body"]?["size"]?.integer == 2)
   }
 
-  /// invalidateAndCancel: errorCode -999 with the failing URL.
-  @Test func aSessionThatIsCancelledCancelsItsTasks() throws {
-    // One that waits behind another may begin in the moment in which the other is cancelled: it must not end then.
+  /// invalidateAndCancel: error code -999 with the failing URL.
+  @Test func `cancelled session cancels its tasks`() throws {
+    // The second task may start when the first is cancelled, and has to end as cancelled nevertheless.
     let ids = try [true, true, false].map {
       try place.create(origin.url + "/silent", kind: "download", session: session, resume: $0)
     }

@@ -3,10 +3,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// earliestBeginDate, and the delegate that is asked once it has come; what may be changed of a task that waits for it.
+/// `earliestBeginDate`, the decision about the delayed request, and changes to a waiting task.
 @Suite(.serialized, .blocking, .sharing) struct DelayedRequestTests {
   private static let asked = "task.willBeginDelayedRequest"
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let session: String
   private let origin = TestOrigin { request, socket in
     try socket.write(TestOrigin.reply("200 OK", Array((request.method + request.path).utf8) + request.body))
@@ -18,7 +18,7 @@ import Testing
     session = try place.session(delegate: #"{"delayedRequests":"ask"}"#)
   }
 
-  /// A task that is to begin so many seconds from now.
+  /// Creates a task whose earliest begin date is this number of seconds from now.
   private func create(
     in seconds: Double, session: String = "ses_shared", request: String = "", resume: Bool = true
   ) throws -> String {
@@ -42,7 +42,7 @@ import Testing
 
   // MARK: The date
 
-  @Test func aTaskBeginsWhenItsDateHasComeAndSaysSo() throws {
+  @Test func `task begins at its begin date and emits the event`() throws {
     let start = Date()
     let id = try create(in: 0.8)
     let waiting = try place.task(id)
@@ -58,23 +58,23 @@ import Testing
     #expect(try body(of: id) == "GET/first")
   }
 
-  @Test func aDateThatIsOverDelaysNothing() throws {
+  @Test func `past begin date delays nothing`() throws {
     let id = try create(in: -3600)
     #expect(try place.end(of: id)["error"] == .null)
   }
 
-  @Test func aTaskThatIsSuspendedPastItsDateBeginsWhenItIsResumed() throws {
+  @Test func `task suspended past its begin date begins when resumed`() throws {
     let id = try create(in: 1)
     let other = try create(in: 1.2)
     #expect(try place.act("suspend", id) == "suspended")
-    _ = try place.end(of: other)  // so the date of the first is over
+    _ = try place.end(of: other)  // the begin date of the first task is over
     #expect(try place.task(id)["state"]?.string == "suspended" && origin.requests.count == 1)
     #expect(try place.act("resume", id) == "running")
     #expect(try place.end(of: id)["error"] == .null)
     #expect(origin.requests.count == 2)
   }
 
-  @Test func aTaskThatIsResumedBeforeItsDateStillWaitsForIt() throws {
+  @Test func `task resumed before its begin date waits for it`() throws {
     let start = Date()
     let id = try create(in: 0.5, resume: false)
     #expect(try place.act("resume", id) == "running")
@@ -82,7 +82,7 @@ import Testing
     #expect(Date().timeIntervalSince(start) >= 0.49 && origin.requests.count == 1)
   }
 
-  @Test func aTaskIsCancelledBeforeItsDate() throws {
+  @Test func `task is cancelled before its begin date`() throws {
     let (id, other) = (try create(in: 1), try create(in: 1.2))
     #expect(["canceling", "completed"].contains(try place.act("cancel", id) ?? ""))
     let story = try place.story(of: id)
@@ -93,7 +93,7 @@ import Testing
 
   // MARK: The delegate
 
-  /// What is answered to the delayed request, and what the task then comes to.
+  /// The answer to the delayed request, and the request that results.
   @Test(arguments: [
     ("continueLoading", "", "POST/firsthello"),
     ("useNewRequest", #","request":{"url":"$url/second"}"#, "GET/second"),
@@ -102,9 +102,9 @@ import Testing
       "PUT/secondhello"
     ),
   ])
-  func theDelegateSaysWhatGoesOut(_ disposition: String, _ request: String, _ expected: String) throws {
+  func `delegate decides the request`(_ disposition: String, _ request: String, _ expected: String) throws {
     let id = try create(in: 0.3, session: session, request: #","method":"POST","body":{"text":"hello"}"#)
-    let event = try place.question(of: id, Self.asked)
+    let event = try place.decisionEvent(of: id, Self.asked)
     #expect(event.data["default"]?.string == "continue" && origin.requests.isEmpty)
     #expect(event.data["request"]?["body"]?["size"]?.integer == 5)
     #expect(try place.task(id)["phase"]?.string == "waitingForDecision")
@@ -118,48 +118,48 @@ import Testing
     #expect(end["currentRequest"]?["url"]?.string == origin.url + origin.requests[0].path)
   }
 
-  @Test func theDelegateCancels() throws {
+  @Test func `delegate cancels a delayed request`() throws {
     let id = try create(in: 0.3, session: session)
-    let event = try place.question(of: id, Self.asked)
+    let event = try place.decisionEvent(of: id, Self.asked)
     #expect(try place.answer(event.decision, #"{"disposition":"cancel"}"#).status == 200)
     #expect(try place.end(of: id).errorCode == -999 && origin.requests.isEmpty)
   }
 
-  @Test func withoutAnAnswerTheRequestGoesOut() throws {
+  @Test func `expired decision sends the delayed request unchanged`() throws {
     let hasty = try place.session(delegate: #"{"delayedRequests":"ask","decisionTimeout":0.5}"#)
     let id = try create(in: 0.3, session: hasty)
-    let decision = try place.question(of: id, Self.asked).decision
+    let decision = try place.decisionEvent(of: id, Self.asked).decision
     #expect(try place.end(of: id)["error"] == .null && origin.requests.count == 1)
     #expect(try place.decision(decision)["state"]?.string == "expired")
   }
 
   @Test(arguments: [true, false])
-  func aTaskThatIsSuspendedWhileItWaitsBeginsWhenItIsBothResumedAndAnswered(_ answersFirst: Bool) throws {
+  func `delayed request needs both the resume and the answer`(_ answersFirst: Bool) throws {
     let id = try create(in: 0.2, session: session)
-    let decision = try place.question(of: id, Self.asked).decision
+    let decision = try place.decisionEvent(of: id, Self.asked).decision
     #expect(try place.act("suspend", id) == "suspended")
     func answer() throws {
       #expect(try place.answer(decision, #"{"disposition":"continueLoading"}"#).status == 200)
     }
     if answersFirst { try answer() } else { #expect(try place.act("resume", id) == "running") }
-    try place.settle(origin.url + "/ok")
+    try place.waitForEarlierCommands(origin.url + "/ok")
     #expect(origin.requests.map(\.path) == ["/ok"])
     #expect(try place.task(id)["phase"]?.string == (answersFirst ? nil : "waitingForDecision"))
     if answersFirst { #expect(try place.act("resume", id) == "running") } else { try answer() }
     #expect(try place.end(of: id)["error"] == .null && origin.requests.count == 2)
   }
 
-  @Test func aTaskIsCancelledWhileItWaitsForItsDelegate() throws {
+  @Test func `task is cancelled during the decision about a delayed request`() throws {
     let cancelled = try create(in: 0.2, session: session)
-    let open = try place.question(of: cancelled, Self.asked).decision
+    let open = try place.decisionEvent(of: cancelled, Self.asked).decision
     _ = try place.act("cancel", cancelled)
     #expect(try place.end(of: cancelled).errorCode == -999)
     #expect(try place.decision(open)["state"]?.string == "withdrawn")
   }
 
-  @Test func aMalformedAnswerNamesTheField() throws {
+  @Test func `malformed answer about a delayed request names the field`() throws {
     let id = try create(in: 0.2, session: session)
-    let decision = try place.question(of: id, Self.asked).decision
+    let decision = try place.decisionEvent(of: id, Self.asked).decision
     for (answer, pointer) in [
       ("{}", "/disposition"), (#"{"disposition":"allow"}"#, "/disposition"),
       (#"{"disposition":"useNewRequest"}"#, "/request"),
@@ -175,7 +175,7 @@ import Testing
 
   // MARK: Changing a task
 
-  @Test func aDateThatIsTakenAwayOrMovedMovesTheBeginning() throws {
+  @Test func `changed begin date takes effect`() throws {
     for body in [#"{"earliestBeginDate":null}"#, #"{"earliestBeginDate":"\#(Self.date(in: 0.2))"}"#] {
       let id = try create(in: 3600)
       #expect(try place.task(id)["earliestBeginDate"]?.string != nil)
@@ -186,18 +186,20 @@ import Testing
     #expect(try patch(later, #"{"earliestBeginDate":"\#(Self.date(in: 3600))"}"#).status == 200)
     _ = try place.end(of: create(in: 1.2))
     #expect(try place.task(later)["state"]?.string == "running" && origin.requests.count == 3)
-    // A suspended task stays so.
+    // A suspended task stays suspended.
     let suspended = try create(in: 3600, resume: false)
     #expect(try patch(suspended, #"{"earliestBeginDate":null}"#).json["state"]?.string == "suspended")
   }
 
-  @Test func whatMayChangeChangesAndNothingElse() throws {
+  @Test func `only the changeable members of a task can be patched`() throws {
     let id = try create(in: 3600)
     let changed = try patch(id, #"{"priority":0.75,"description":"mine"}"#)
     #expect(changed.json["priority"]?.double == 0.75 && changed.json["description"]?.string == "mine")
     #expect(try patch(id, #"{"description":null}"#).json["description"] == .null)
     #expect(try place.task(id)["priority"]?.double == 0.75)
-    #expect(try patch(id, #"{"priority":null}"#).json["priority"]?.double == 0.5, "as if none had been given")
+    #expect(
+      try patch(id, #"{"priority":null}"#).json["priority"]?.double == 0.5,
+      "null restores the default priority")
     for (body, pointer) in [
       (#"{"state":"completed"}"#, "/state"), (#"{"request":{"url":"http://h/"}}"#, "/request"),
       (#"{"priority":1.5}"#, "/priority"),
@@ -212,7 +214,7 @@ import Testing
     #expect(try patch(id, "x", [("Content-Type", "text/plain")]).status == 415)
   }
 
-  @Test func aChangeMayDependOnWhatTheClientKnows() throws {
+  @Test func `patch honours If Match`() throws {
     let id = try create(in: 3600)
     let tag = try #require(try place.call("GET", "/v1/tasks/\(id)")["ETag"])
     let changed = try patch(id, #"{"priority":0.1}"#, [("If-Match", tag)])

@@ -2,10 +2,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// Clients see large waiting tasks as they see small ones.
+/// Evicted tasks, which look like other tasks to clients.
 @Suite(.serialized, .blocking, .sharing) struct EvictedTaskTests {
   private static let long = String(repeating: "x", count: 20_000)
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let session: String
   private let origin = TestOrigin { request, socket in
     try socket.write(TestOrigin.reply("200 OK", Array("\(request["X-Long"]?.utf8.count ?? 0)".utf8)))
@@ -39,7 +39,7 @@ import Testing
       task["originalRequest"]?["headers"]?["X-Long"]?.string == Self.long, sourceLocation: sourceLocation)
   }
 
-  @Test func aSuspendedTaskIsShownChangedAndResumed() throws {
+  @Test func `evicted task is shown, changed and resumed`() throws {
     let id = try create()
     for _ in 0..<2 { expectWhole(try place.task(id), "suspended") }
     expectWhole(try #require(tasks().first), "suspended")
@@ -59,8 +59,8 @@ import Testing
     #expect(try place.body(of: id) == Array("20000".utf8))
   }
 
-  /// Many at once about the same task: each finds it, in turn.
-  @Test func whoComesAtOnceIsLetIn() async throws {
+  /// Concurrent commands for an evicted task are performed one after the other.
+  @Test func `concurrent verbs find the evicted task`() async throws {
     let id = try create()
     let states = try await withThrowingTaskGroup(of: String?.self) { group in
       for number in 0..<20 {
@@ -75,7 +75,7 @@ import Testing
     #expect(try place.end(of: id).errorCode == -999)
   }
 
-  @Test func aTaskWaitsForItsBeginDate() throws {
+  @Test func `evicted task waits for its begin date`() throws {
     let later = try create(#","resume":true,"earliestBeginDate":"2099-01-01T00:00:00Z""#)
     for _ in 0..<2 { expectWhole(try place.task(later), "running") }
     #expect(try place.task(later)["phase"]?.string == "queued")
@@ -87,7 +87,7 @@ import Testing
     expectWhole(try place.end(of: later), "completed")
   }
 
-  @Test func theSessionIsCancelled() throws {
+  @Test func `cancelled session cancels its evicted tasks`() throws {
     let ids = try (0..<20).map { _ in try create() }
     #expect(
       try place.call("POST", "/v1/sessions/\(session)/invalidate", #"{"mode":"cancelTasks"}"#).status == 202)

@@ -3,16 +3,16 @@ import JSON
 import TestSupport
 import Testing
 
-/// Answers before the answer. The peer on Linux takes a 1xx for the response itself.
+/// Informational responses (1xx). URLSession on Linux takes a 1xx for the response.
 @Suite(.serialized, .blocking, .sharing) struct InformationalTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
 
   init() throws { place = try .ofSuite() }
 
   private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
   private static let informational = "task.didReceiveInformationalResponse"
 
-  @Test(arguments: ["data", "download"]) func earlyHintsAreToldAndNotTakenForTheResponse(_ kind: String)
+  @Test(arguments: ["data", "download"]) func `early hints are events, not the response`(_ kind: String)
     throws
   {
     let origin = TestOrigin { _, socket in
@@ -36,7 +36,7 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  @Test func aHintIsToldBeforeTheResponseIsThere() throws {
+  @Test func `early hint is reported before the response`() throws {
     let gate = Gate()
     let origin = TestOrigin { _, socket in
       try socket.write("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
@@ -53,7 +53,7 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  @Test func aStormOfContinuesIsOutlived() throws {
+  @Test func `two hundred continues are accepted`() throws {
     let origin = TestOrigin { _, socket in
       for _ in 0..<200 { try socket.write("HTTP/1.1 100 Continue\r\n\r\n") }
       try socket.write(Self.ok)
@@ -67,8 +67,8 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  /// One that never ends is too large a head.
-  @Test func anEndlessStormIsAnError() throws {
+  /// libcurl counts 1xx heads towards the limit of a head.
+  @Test func `endless informational responses are an error`() throws {
     let origin = TestOrigin { _, socket in
       while true {
         try socket.write("HTTP/1.1 103 Early Hints\r\nX: \(String(repeating: "x", count: 2000))\r\n\r\n")
@@ -79,8 +79,8 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
-  /// A 1xx is a sign of life: the time for the request starts anew.
-  @Test func aHintResetsTheTimeout() throws {
+  /// The request's timeout starts again with each 1xx.
+  @Test func `informational response restarts the timeout`() throws {
     let origin = TestOrigin { _, socket in
       for _ in 0..<10 {
         usleep(200_000)

@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// urlSession(_:dataTask:didReceive:), §1d: the bytes of a body as events, each at its place.
+/// urlSession(_:dataTask:didReceive:), §1d: events that contain the bytes of a body and their offset.
 @Suite(.serialized, .blocking, .sharing) struct InlineDataTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let gate: Gate
   private let origin: TestOrigin
   private static let large = NginxServer.contents(3_000_000)
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 100_000, 3_000_000], ["tasks", "sessions"])
-  func theEventsBringTheBody(_ size: Int, _ scope: String) throws {
+  func `inline events contain the whole body`(_ size: Int, _ scope: String) throws {
     let session = try place.session()
     let id = try place.create(origin.url + "/\(size)", session: session, resume: false)
     let events = try place.events("/v1/\(scope)/\(scope == "tasks" ? id : session)/events?data=inline")
@@ -55,8 +55,8 @@ import Testing
     #expect(try place.task(id)["body"]?["size"]?.integer == Int64(size))
   }
 
-  /// A session's stream brings the bytes of all its tasks, of none twice and of none to another.
-  @Test func aSessionsTasksAreToldApart() throws {
+  /// A session's stream contains the bytes of all its tasks exactly once.
+  @Test func `session stream separates the bytes of its tasks`() throws {
     let session = try place.session()
     let events = try place.events("/v1/sessions/\(session)/events?data=inline")
     let sizes = [1, 70_000, 300_000, 500_000]
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func aTransferThatIsCutDeliversWhatCameBefore() throws {
+  @Test func `interrupted transfer delivers the bytes before the error`() throws {
     let id = try place.create(origin.url + "/cut", resume: false)
     let events = try place.events("/v1/tasks/\(id)/events?data=inline")
     _ = try place.act("resume", id)
@@ -82,7 +82,7 @@ import Testing
     #expect(try all.bytes(of: id) == Array(Self.large.prefix(200_000)))
   }
 
-  @Test func aCancelledTaskDeliversWhatCameBefore() throws {
+  @Test func `cancelled task delivers the bytes before its end`() throws {
     let id = try place.create(origin.url + "/held", resume: false)
     let events = try place.events("/v1/tasks/\(id)/events?data=inline")
     _ = try place.act("resume", id)
@@ -95,8 +95,8 @@ import Testing
     gate.open()
   }
 
-  /// httpNotFound: an error's page is a body like any other.
-  @Test func anErrorsPageIsDelivered() throws {
+  /// httpNotFound: the body of an error response is an ordinary body.
+  @Test func `body of an error response is delivered`() throws {
     let id = try place.create(origin.url + "/page", resume: false)
     let events = try place.events("/v1/tasks/\(id)/events?data=inline")
     _ = try place.act("resume", id)
@@ -106,7 +106,7 @@ import Testing
   @Test(arguments: [
     ("dataTask.didReceiveData,task.didComplete", true),
     ("dataTask.didReceiveResponse,task.didComplete", false),
-  ]) func theFilterOfTypesHolds(_ wanted: String, _ hasData: Bool) throws {
+  ]) func `filter of event types is honoured`(_ wanted: String, _ hasData: Bool) throws {
     let id = try place.create(origin.url + "/100000", resume: false)
     let events = try place.events("/v1/tasks/\(id)/events?data=inline&types=\(wanted)")
     _ = try place.act("resume", id)
@@ -116,12 +116,12 @@ import Testing
   }
 
   @Test(arguments: ["", "base64", "true", "Inline", "inline,inline"])
-  func anotherValueOfDataIsRefused(_ value: String) throws {
+  func `unknown value of data is refused`(_ value: String) throws {
     let reply = try place.call("GET", "/v1/events?data=\(value)")
     #expect(reply.status == 400 && reply.text.contains("data"))
   }
 
-  @Test func withoutItTheEventsHaveCountsAndNoBytes() throws {
+  @Test func `events without inline data contain counts only`() throws {
     let id = try place.create(origin.url + "/held", resume: false)
     let events = try place.events("/v1/tasks/\(id)/events")
     _ = try place.act("resume", id)
@@ -131,7 +131,7 @@ import Testing
     #expect(try events.read(upTo: "task.didComplete").allSatisfy { $0.data["data"] == nil })
   }
 
-  @Test func aDownloadHasNoDataEvents() throws {
+  @Test func `download has no data events`() throws {
     let id = try place.create(origin.url + "/3000000", kind: "download", resume: false)
     let events = try place.events("/v1/tasks/\(id)/events?data=inline")
     _ = try place.act("resume", id)

@@ -3,10 +3,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// multipart/x-mixed-replace (§5): a response for every part, that part's data behind it, one end. The peer delivers
-/// the raw bytes with one response.
+/// multipart/x-mixed-replace (§5): each part has a response and its data, and the task ends once. URLSession on Linux
+/// delivers the raw bytes with a single response.
 @Suite(.serialized, .blocking, .sharing) struct MultipartTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin: TestOrigin
 
   private static let large = NginxServer.contents(200_000)
@@ -54,7 +54,7 @@ import Testing
     var bytes: [UInt8] = []
   }
 
-  /// The parts as they were told, and the last event.
+  /// Runs a task. Returns the parts that its events report, and the last event.
   private func parts(
     _ path: String, session: String = "ses_shared", answer: (Int) -> String? = { _ in nil }
   ) throws -> (parts: [Part], end: EventReader.Event?, id: String) {
@@ -90,14 +90,14 @@ import Testing
     bodies.enumerated().map { Part(mimeType: "image/x\($0)", number: "\($0)", bytes: $1) }
   }
 
-  @Test(arguments: ["/whole", "/open"]) func everyPartHasItsResponseAndItsData(_ path: String) throws {
+  @Test(arguments: ["/whole", "/open"]) func `every part has response and data`(_ path: String) throws {
     let (parts, end, id) = try parts(path)
-    // The line end before a delimiter belongs to that; without one it is the body's.
+    // The line end before a delimiter belongs to the delimiter. Without a delimiter it belongs to the body.
     var bodies = Self.bodies
     if path == "/open" { bodies[2] += Array("\r\n".utf8) }
     #expect(parts == Self.expected(bodies))
     #expect(end?.data["error"] == .null)
-    // Replayed: the responses, and one end.
+    // The stored events contain the responses and a single end.
     let story = try place.story(of: id)
     #expect(story.filter { $0.type == "dataTask.didReceiveResponse" }.count == 3)
     #expect(story.filter { $0.type == "task.didComplete" }.count == 1)
@@ -106,40 +106,41 @@ import Testing
     #expect(try place.body(of: id) == bodies.flatMap { $0 })
   }
 
-  @Test func aBoundaryMayComeInPieces() throws {
+  @Test func `boundary may arrive byte by byte`() throws {
     let (parts, end, _) = try parts("/pieces")
     #expect(parts == Self.expected([Self.bodies[0], Self.bodies[2]]))
     #expect(end?.data["error"] == .null)
   }
 
-  @Test func aPartMayBeEmpty() throws {
+  @Test func `part may be empty`() throws {
     let (parts, end, _) = try parts("/empty")
     #expect(parts == Self.expected([[]]) && end?.data["error"] == .null)
   }
 
-  /// More parts than the limit arrive at once. The rest wait for stored events, even after the origin has sent everything.
+  /// More parts than the limit arrive at once. The rest wait for stored events, even after the origin has sent
+  /// everything.
   @Test func manyPartsAreReportedInOrder() throws {
     let (parts, end, _) = try parts("/many")
     #expect(parts == Self.expected(Self.many) && end?.data["error"] == .null)
   }
 
-  /// What looks like a delimiter's beginning belongs to the body where nothing follows.
-  @Test func anEndWithinADelimiterLosesNothing() throws {
+  /// At the end of the response, the beginning of a delimiter belongs to the body.
+  @Test func `incomplete delimiter belongs to the body`() throws {
     let (parts, end, _) = try parts("/cutInDelimiter")
     #expect(parts.count == 3 && end?.data["error"] == .null)
     #expect(parts.last?.bytes.starts(with: Self.bodies[2]) == true)
   }
 
-  /// A task that succeeds has a response, which is told: the answer's own.
-  @Test func anAnswerWithoutPartsIsEmpty() throws {
+  /// A successful task reports a response, here that of the message itself.
+  @Test func `multipart response without parts is empty`() throws {
     let (parts, end, id) = try parts("/none")
     #expect(parts.count == 1 && parts.first?.number == nil && parts.first?.bytes.isEmpty == true)
     #expect(end?.data["error"] == .null && end?.data["status"]?.integer == 200)
     #expect(try place.task(id)["response"]?["status"]?.integer == 200)
   }
 
-  /// urlSession(_:dataTask:didReceive:completionHandler:), #3236: asked again for each part.
-  @Test func theDelegateIsAskedForEveryPart() throws {
+  /// urlSession(_:dataTask:didReceive:completionHandler:), #3236: there is a decision for each part.
+  @Test func `delegate decides about every part`() throws {
     let session = try place.session(delegate: #"{"responses":"ask"}"#)
     let (parts, end, id) = try parts("/whole", session: session) { _ in "allow" }
     #expect(parts == Self.expected(Self.bodies) && end?.data["error"] == .null)
@@ -148,7 +149,7 @@ import Testing
     #expect(try place.task(id)["state"]?.string == "completed")
   }
 
-  @Test func theDelegateMayCancelAtAPart() throws {
+  @Test func `delegate may cancel at a part`() throws {
     let session = try place.session(delegate: #"{"responses":"ask"}"#)
     let (parts, end, _) = try parts("/whole", session: session) { $0 == 2 ? "cancel" : "allow" }
     #expect(parts.count == 2 && parts.first == Self.expected(Self.bodies)[0])
@@ -156,8 +157,8 @@ import Testing
     #expect(end?.data["error"]?["code"]?.integer == -999)
   }
 
-  /// Its file begins with the part at which it became a download.
-  @Test(arguments: 1...3) func theDelegateMayMakeADownloadAtAPart(_ number: Int) throws {
+  /// The file begins with the part at which the task became a download.
+  @Test(arguments: 1...3) func `task may become a download at a part`(_ number: Int) throws {
     let session = try place.session(delegate: #"{"responses":"ask"}"#)
     let (parts, end, _) = try parts("/whole", session: session) { $0 == number ? "becomeDownload" : "allow" }
     #expect(parts.dropLast() == Self.expected(Self.bodies).prefix(number - 1))
@@ -168,8 +169,8 @@ import Testing
     #expect(try place.body(of: id) == expected)
   }
 
-  /// Where a part begins in the answer is not known.
-  @Test(arguments: 1...2) func aDownloadThatBeganAtAPartIsNotResumed(_ number: Int) throws {
+  /// The offset of the part in the response is unknown.
+  @Test(arguments: 1...2) func `download from a part is not resumable`(_ number: Int) throws {
     let session = try place.session(delegate: #"{"responses":"ask"}"#)
     let (_, end, _) = try parts("/cutInLastPart", session: session) {
       $0 == number ? "becomeDownload" : "allow"
@@ -180,13 +181,13 @@ import Testing
     #expect(try place.call("GET", "/v1/tasks/\(id)/resume-data").status == 404)
   }
 
-  @Test func aPartWithTooLargeAHeadFails() throws {
+  @Test func `part with a head above the limit is an error`() throws {
     let (parts, end, _) = try parts("/hugeHeader")
     #expect(parts == Self.expected([Self.bodies[0]]))
     #expect(end?.data["error"]?["code"]?.integer == -1017)
   }
 
-  @Test func aDownloadKeepsTheRawBytes() throws {
+  @Test func `multipart download keeps the raw bytes`() throws {
     let task = try place.run(origin.url + "/whole")
     #expect(task["error"] == .null)
     #expect(task["response"]?["mimeType"]?.string == "multipart/x-mixed-replace")

@@ -2,16 +2,16 @@ import JSON
 import TestSupport
 import Testing
 
-/// Resume data (§1b downloadTask(withResumeData:), §2 row 8: the peer's is always nil, and its tasks crash): a download
-/// goes on where another stopped.
+/// Resume data (§1b downloadTask(withResumeData:), §2 row 8): a download continues another download. On Linux,
+/// URLSession always returns `nil`, and its tasks crash.
 @Suite(.serialized, .blocking, .sharing) struct ResumeDataTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = ResumableOrigin()
   private let size = Int64(ResumableOrigin.body.count)
 
   init() throws { place = try .ofSuite() }
 
-  /// Resume data of a download that was cancelled after `count` bytes; then the origin goes on to the end.
+  /// Cancels a download after `count` bytes and returns its resume data. The origin then sends the rest.
   private func resumeData(at count: Int = 300_000) throws -> String {
     origin.change { $0.stop = count }
     let id = try place.stalled(origin.url, at: count)
@@ -22,7 +22,7 @@ import Testing
     return data
   }
 
-  /// It asked for the rest, got it, and has all.
+  /// Expects that the task requested the rest and has the whole body.
   private func expectRest(_ task: JSONValue, from offset: Int, ifRange: String = "\"one\"") throws {
     #expect(task["error"] == .null && task["response"]?["status"]?.integer == 206)
     let request = try #require(origin.requests.last)
@@ -52,14 +52,14 @@ import Testing
       ],
       ifRange: "Fri, 20 Nov 2026 10:00:00 GMT"),
     Version(validators: [("ETag", "\"one\""), ("ETag", "\"one\"")], ifRange: "\"one\""),
-  ]) func aCancelledDownloadGoesOnWhereItStopped(_ version: Version) throws {
+  ]) func `cancelled download continues from its offset`(_ version: Version) throws {
     origin.change { $0.validators = version.validators }
     let data = try resumeData()
     try expectRest(place.download(resuming: data), from: 300_000, ifRange: version.ifRange)
   }
 
-  /// didWriteData tells of what this download wrote, and of no byte that was there before.
-  @Test func whatWasThereIsNotCountedAsWritten() throws {
+  /// urlSession(_:downloadTask:didWriteData:…) counts the bytes that this download wrote.
+  @Test func `resumed bytes do not count as written`() throws {
     let data = try resumeData()
     let body = #"{"kind":"download","resumeData":"\#(data)"}"#
     let id = try place.call("POST", "/v1/tasks", body).json.id
@@ -71,13 +71,13 @@ import Testing
     #expect(written.last?.data["totalBytesWritten"]?.integer == size)
   }
 
-  /// What never needed a file of its own gets one.
-  @Test(arguments: [1, 10_000, 32_768, 32_769]) func aSmallPartIsKept(_ count: Int) throws {
+  /// A part that was kept in memory becomes a file.
+  @Test(arguments: [1, 10_000, 32_768, 32_769]) func `small part is kept for resuming`(_ count: Int) throws {
     try expectRest(place.download(resuming: resumeData(at: count)), from: count)
   }
 
   /// NSURLSessionDownloadTaskResumeData in the error's userInfo.
-  @Test func aDownloadThatFailsCanGoOn() throws {
+  @Test func `failed download can be resumed`() throws {
     origin.change {
       $0.stop = 300_000
       $0.cuts = true
@@ -90,7 +90,7 @@ import Testing
     try expectRest(place.download(resuming: data), from: 300_000)
   }
 
-  @Test func aDownloadCanGoOnInThreeLegs() throws {
+  @Test func `download can be resumed twice`() throws {
     let first = try resumeData(at: 100_000)
     origin.change {
       $0.stop = 400_000
@@ -104,10 +104,10 @@ import Testing
     try expectRest(place.download(resuming: second), from: 400_000)
   }
 
-  // MARK: What was kept does not fit any more
+  // MARK: Changed resource
 
   @Test(arguments: [ResumableOrigin.RangeReply.whole, .otherVersion, .otherStart, .notSatisfiable])
-  func aResourceThatHasChangedComesFromItsStart(_ reply: ResumableOrigin.RangeReply) throws {
+  func `changed resource is loaded from the start`(_ reply: ResumableOrigin.RangeReply) throws {
     let data = try resumeData()
     origin.change {
       $0.validators = [("ETag", "\"two\"")]
@@ -122,8 +122,8 @@ import Testing
     if reply != .whole { #expect(origin.requests.last?["Range"] == nil) }
   }
 
-  /// The temporary file has gone to the first.
-  @Test func resumeDataThatIsUsedTwiceStartsFromZero() throws {
+  /// The first use has consumed the temporary file.
+  @Test func `resume data used twice loads from the start`() throws {
     let data = try resumeData()
     try expectRest(place.download(resuming: data), from: 300_000)
     let again = try place.download(resuming: data)
@@ -132,9 +132,9 @@ import Testing
     try expectAll(again, ResumableOrigin.body)
   }
 
-  // MARK: What was kept stays good
+  // MARK: Valid resume data
 
-  @Test func resumeDataStaysGoodWhereTheOriginIsDown() throws {
+  @Test func `resume data stay valid if the origin is down`() throws {
     let data = try resumeData()
     origin.change { $0.rangeReply = .nothing }
     let failed = try place.download(resuming: data)
@@ -145,8 +145,8 @@ import Testing
     try expectRest(place.download(resuming: data), from: 300_000)
   }
 
-  /// An error's page is the result, as everywhere; the bytes are still there.
-  @Test func resumeDataStaysGoodWhereTheOriginAnswersWithAnError() throws {
+  /// As with every task, an error response is the result. The partial download is kept.
+  @Test func `resume data stay valid after an error response`() throws {
     let data = try resumeData()
     origin.change { $0.rangeReply = .missing }
     let page = try place.download(resuming: data)

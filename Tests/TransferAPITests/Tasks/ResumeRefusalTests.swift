@@ -3,14 +3,14 @@ import JSON
 import TestSupport
 import Testing
 
-/// Where there is no resume data, and what is none: §5 "Resume data", invalidResumeDataForDownloadTask.
+/// Downloads without resume data, and invalid resume data: §5 "Resume data", invalidResumeDataForDownloadTask.
 @Suite(.serialized, .blocking, .sharing) struct ResumeRefusalTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = ResumableOrigin()
 
   init() throws { place = try .ofSuite() }
 
-  // MARK: What cannot go on
+  // MARK: Not resumable
 
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -34,7 +34,7 @@ import Testing
     Case("a data task") { $0.kind = "data" },
   ]
 
-  @Test(arguments: cases) func whatCannotGoOnLeavesNoResumeData(_ it: Case) throws {
+  @Test(arguments: cases) func `task that cannot resume has no resume data`(_ it: Case) throws {
     origin.change {
       $0.validators = it.validators
       $0.fields = it.fields
@@ -44,8 +44,8 @@ import Testing
     try expectNone(id)
   }
 
-  /// Bytes on the disk are not those that the origin counts.
-  @Test func anEncodedBodyLeavesNoResumeData() throws {
+  /// The origin counts coded bytes, and the file contains decoded bytes.
+  @Test func `coded body has no resume data`() throws {
     let gate = Gate()
     let origin = TestOrigin { request, socket in
       // A stored block of 5 bytes, and the beginning of the next.
@@ -63,7 +63,7 @@ import Testing
     try expectNone(id)
   }
 
-  @Test func thereIsNoneBeforeTheFirstByte() throws {
+  @Test func `download has no resume data before its first byte`() throws {
     try expectNone(place.create(origin.url, kind: "download", resume: false))
     let gate = Gate()
     let silent = TestOrigin { _, socket in
@@ -79,15 +79,15 @@ import Testing
     try expectNone(headOnly)
   }
 
-  @Test func aFinishedDownloadHasNone() throws {
+  @Test func `finished download has no resume data`() throws {
     let id = try place.run(origin.url).id
     #expect(try place.cancelProducingResumeData(id) == .null)
     #expect(try place.call("GET", "/v1/tasks/\(id)/resume-data").status == 404)
     #expect(try place.body(of: id) == ResumableOrigin.body)
   }
 
-  /// cancel() without the flag: the temporary file is gone.
-  @Test func whoDoesNotAskForItGetsNone() throws {
+  /// cancel() without the flag deletes the temporary file.
+  @Test func `plain cancel produces no resume data`() throws {
     origin.change { $0.stop = 300_000 }
     let id = try place.stalled(origin.url, at: 300_000)
     #expect(try place.act("cancel", id) == "canceling")
@@ -105,11 +105,11 @@ import Testing
     #expect(left.allSatisfy { !$0.contains(id) })
   }
 
-  // MARK: What is none
+  // MARK: Invalid resume data
 
   private func resumeData() throws -> String { try cancelled().resumeData }
 
-  /// A download that can go on.
+  /// Cancels a resumable download. Returns its id and its resume data.
   private func cancelled() throws -> (id: String, resumeData: String) {
     origin.change { $0.stop = 300_000 }
     let request = #","headers":{"Authorization":"Bearer the-secret-of-the-origin"}"#
@@ -118,8 +118,8 @@ import Testing
     return (id, try #require(try place.cancelProducingResumeData(id).string))
   }
 
-  /// It is authenticated: what is not the service's is refused at once, and makes no task.
-  @Test func whatIsNotTheServicesResumeDataIsRefused() throws {
+  /// Resume data are authenticated. Foreign or altered data are refused, and no task is created.
+  @Test func `forged resume data are refused`() throws {
     let data = try resumeData()
     let flipped = [0, data.count / 2, data.count - 4].map { place in
       var characters = Array(data)
@@ -132,26 +132,26 @@ import Testing
     for forged in flipped + cut + other { try expectRefused(forged, by: place) }
     #expect(origin.requests.count == 1)
     #expect(try place.call("GET", "/v1/sessions/ses_shared/tasks").json["items"]?.elements?.count == tasks)
-    // The true one is as good as before.
+    // The original is still valid.
     let task = try place.download(resuming: data)
     #expect(try task["error"] == .null && place.body(of: task.id) == ResumableOrigin.body)
     #expect(origin.requests.last?["Authorization"] == "Bearer the-secret-of-the-origin")
   }
 
-  private func expectRefused(_ forged: String, by place: APIPlace) throws {
+  private func expectRefused(_ forged: String, by place: InProcessAPI) throws {
     let body = #"{"kind":"download","resume":true,"resumeData":"\#(forged)"}"#
     let reply = try place.call("POST", "/v1/tasks", body)
     #expect(reply.status == 400, "\(forged.prefix(300))")
     #expect(reply.json["errors"]?.elements?.compactMap { $0["pointer"]?.string } == ["/resumeData"])
   }
 
-  @Test func anotherServicesResumeDataIsRefused() throws {
+  @Test func `resume data of another service are refused`() throws {
     let data = try resumeData()
-    try expectRefused(data, by: APIPlace())
+    try expectRefused(data, by: InProcessAPI())
     #expect(origin.requests.count == 1)
   }
 
-  /// Credentials in a token that a client may keep anywhere would be out of anyone's control.
+  /// A client may keep resume data anywhere, so they must not reveal credentials.
   @Test func resumeDataIsOpaque() throws {
     let (id, data) = try cancelled()
     let alphabet = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -162,7 +162,7 @@ import Testing
     for secret in ["the-secret-of-the-origin", "Authorization", "127.0.0.1", "tsk_", "\"one\""] {
       #expect(!data.contains(secret) && bytes.range(of: Data(secret.utf8)) == nil, "\(secret)")
     }
-    // It differs each time, too: nobody can tell two of the same download.
+    // The encryption is randomised, so equal downloads have different resume data.
     #expect(try place.resumeData(of: id) != place.resumeData(of: id))
   }
 
@@ -174,7 +174,7 @@ import Testing
     (#"{"kind":"upload","resumeData":"x"}"#, "/resumeData"),
     (#"{"kind":"download","resumeData":"x","request":{"url":"http://127.0.0.1"}}"#, "/request"),
     (#"{"kind":"download"}"#, "/request"),
-  ]) func aWrongFieldIsNamed(_ body: String, _ pointer: String) throws {
+  ]) func `wrong member of a resumed task is named`(_ body: String, _ pointer: String) throws {
     let reply = try place.call("POST", "/v1/tasks", body)
     #expect(reply.status == 400)
     let pointers = reply.json["errors"]?.elements?.compactMap { $0["pointer"]?.string ?? $0["field"]?.string }
@@ -184,7 +184,7 @@ import Testing
   @Test(arguments: [
     #"{"producingResumeData":1}"#, #"{"producingResumeData":"true"}"#, #"{"producing":true}"#,
   ])
-  func aWrongCancelIsRefused(_ body: String) throws {
+  func `invalid cancel request is refused`(_ body: String) throws {
     let id = try place.create(origin.url, kind: "download", resume: false)
     #expect(try place.call("POST", "/v1/tasks/\(id)/cancel", body).status == 400)
     #expect(try place.task(id)["state"]?.string == "suspended")

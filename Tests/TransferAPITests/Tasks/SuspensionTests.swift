@@ -2,10 +2,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// A transfer that is held up half-way. The peer on Linux asks again and appends: 125,829,120 bytes of a body of
-/// 104,857,600, two responses, and a timeout that fires while the task is suspended.
+/// Suspended transfers. URLSession on Linux repeats the request and appends the result. A body of 104,857,600 bytes
+/// becomes 125,829,120 bytes with two responses, and a timeout fires during the suspension.
 @Suite(.serialized, .blocking, .sharing) struct SuspensionTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let gate: Gate
   private let origin: TestOrigin
   private static let piece = 400_000
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  /// Until that many bytes have come.
+  /// Waits until this number of bytes has been received.
   private func wait(for count: Int, of id: String) throws {
     let task = try place.poll("/v1/tasks/\(id)") {
       Int($0["progress"]?["countOfBytesReceived"]?.integer ?? 0) >= count
@@ -36,19 +36,19 @@ import Testing
     #expect(Int(task["progress"]?["countOfBytesReceived"]?.integer ?? 0) >= count)
   }
 
-  /// Lets `seconds` pass, by a clock that only the service knows.
+  /// Waits for a timeout of `seconds`, measured by the service's clock.
   private func pass(_ seconds: Double) throws {
     #expect(
       try place.run(origin.url + "/silent", request: #","timeoutInterval":\#(seconds)"#).errorCode == -1001)
   }
 
-  @Test(arguments: ["data", "download"]) func aSuspendedTransferGoesOnWhereItWas(_ kind: String) throws {
+  @Test(arguments: ["data", "download"]) func `suspended transfer continues`(_ kind: String) throws {
     let id = try place.create(origin.url + "/steps", kind: kind)
     for step in 1..<Self.pieces {
       try wait(for: step * Self.piece, of: id)
       #expect(try place.act("suspend", id) == "suspended")
       #expect(try place.task(id)["phase"] == .null)
-      try place.settle(origin.url + "/settled")
+      try place.waitForEarlierCommands(origin.url + "/settled")
       gate.open()
       #expect(try place.act("resume", id) == "running")
       if step < Self.pieces - 1 { #expect(try place.task(id)["phase"]?.string == "transferring") }
@@ -63,12 +63,12 @@ import Testing
     #expect(try place.metrics(of: id)["transactionMetrics"]?.elements?.count == 1)
   }
 
-  /// An origin that does not stop finds its way barred, and nothing of what it sent is lost.
-  @Test func anOriginThatSendsOnIsHeldBack() throws {
+  /// Back-pressure stops the origin, and no byte is lost.
+  @Test func `origin that keeps sending is held back`() throws {
     let id = try place.create(origin.url + "/late", kind: "download")
     _ = try place.poll("/v1/tasks/\(id)") { $0["phase"]?.string == "transferring" }
     #expect(try place.act("suspend", id) == "suspended")
-    try place.settle(origin.url + "/settled")
+    try place.waitForEarlierCommands(origin.url + "/settled")
     gate.open()
     try pass(0.3)
     let held = try place.task(id)
@@ -80,8 +80,8 @@ import Testing
     #expect(origin.requests.filter { $0.path == "/late" }.count == 1)
   }
 
-  /// A suspended task has no timeouts, neither for the request nor for the whole.
-  @Test(arguments: [("/steps", 1), ("/late", 0)]) func noTimeoutFiresWhileSuspended(
+  /// A suspended task has neither a request timeout nor a resource timeout.
+  @Test(arguments: [("/steps", 1), ("/late", 0)]) func `timeouts stop during suspension`(
     _ path: String, _ pieces: Int
   ) throws {
     let session = try place.session(#"{"timeoutIntervalForResource":2}"#)
@@ -98,15 +98,15 @@ import Testing
     #expect(task["error"] == .null && task["body"]?["size"]?.integer == Int64(Self.body.count))
   }
 
-  /// What was suspended before its turn leaves its place to others and comes in again at the end.
-  @Test func aTaskSuspendedInTheQueueLetsOthersPass() throws {
+  /// A queued task that is suspended loses its position. On resume it joins the end of the queue.
+  @Test func `task suspended in the queue lets others pass`() throws {
     let session = try place.session(#"{"httpMaximumConnectionsPerHost":1}"#)
     let first = try place.create(origin.url + "/late", session: session)
     _ = try place.poll("/v1/tasks/\(first)") { $0["phase"]?.string == "transferring" }
     let held = try place.create(origin.url + "/held", session: session)
     #expect(try place.act("suspend", held) == "suspended")
     let last = try place.create(origin.url + "/last", session: session)
-    try place.settle(origin.url + "/settled")
+    try place.waitForEarlierCommands(origin.url + "/settled")
     gate.open()
     for id in [first, last] { #expect(try place.end(of: id)["error"] == .null) }
     #expect(try place.task(held)["state"]?.string == "suspended")

@@ -2,10 +2,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// URLSessionTask.delegate: a task's own delegate is asked and told in place of its session's, which has the rest.
+/// URLSessionTask.delegate: a task's delegate overrides its session's. Unset members have the session's values.
 @Suite(.serialized, .blocking, .sharing) struct TaskDelegateTests {
   private static let redirect = "task.willPerformHTTPRedirection"
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = TestOrigin { request, socket in
     if request.path == "/hop" {
       try socket.write(TestOrigin.reply("302 Found", Array("redirect".utf8), [("Location", "/target")]))
@@ -17,7 +17,7 @@ import Testing
 
   init() throws { place = try .ofSuite() }
 
-  /// A new task, with its own delegate.
+  /// Creates a task with its own delegate.
   private func create(
     _ path: String, _ delegate: String, in session: String, _ members: String = ""
   ) throws -> JSONValue {
@@ -26,12 +26,12 @@ import Testing
     return try place.call("POST", "/v1/sessions/\(session)/tasks", body).json
   }
 
-  @Test func itIsAskedWhereItsSessionsIsNot() throws {
-    let session = try place.session(APIPlace.uncached)
+  @Test func `delegate of a task decides in place of its session`() throws {
+    let session = try place.session(InProcessAPI.uncached)
     let asking = try create("/hop", #"{"redirects":"ask","decisionTimeout":50}"#, in: session)
     #expect(asking["delegate"]?.text == #"{"redirects":"ask","decisionTimeout":50}"#)
-    let event = try place.question(of: asking.id)
-    // Another task of the session is followed by default meanwhile.
+    let event = try place.decisionEvent(of: asking.id)
+    // Another task of the session follows the redirect by default.
     let other = try place.run(origin.url + "/hop", kind: "data", session: session)
     #expect(other["currentRequest"]?["url"]?.string == origin.url + "/target" && other["delegate"] == .null)
     let decision = try place.decision(event.decision)
@@ -40,16 +40,16 @@ import Testing
     #expect(try place.end(of: asking.id)["response"]?["status"]?.integer == 302)
   }
 
-  @Test func itIsNotAskedWhereItsSessionsIs() throws {
+  @Test func `delegate of a task overrides that of its session`() throws {
     let session = try place.session(
-      APIPlace.uncached, delegate: #"{"redirects":"ask","responses":"ask"}"#)
+      InProcessAPI.uncached, delegate: #"{"redirects":"ask","responses":"ask"}"#)
     let task = try create("/hop", #"{"redirects":"follow"}"#, in: session)
-    // What it does not say is as its session's delegate has it.
-    let event = try place.question(of: task.id, "dataTask.didReceiveResponse")
+    // The session's delegate supplies the member that the task's delegate omits.
+    let event = try place.decisionEvent(of: task.id, "dataTask.didReceiveResponse")
     #expect(event.data["response"]?["url"]?.string == origin.url + "/target")
     try place.answer(event.decision, #"{"disposition":"allow"}"#)
     #expect(try place.end(of: task.id)["error"] == .null)
     let other = try place.create(origin.url + "/hop", session: session)
-    #expect(try place.question(of: other).type == Self.redirect)
+    #expect(try place.decisionEvent(of: other).type == Self.redirect)
   }
 }

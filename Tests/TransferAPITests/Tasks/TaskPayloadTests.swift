@@ -29,7 +29,7 @@ import TransferService
     return problem.violations.map(\.pointer)
   }
 
-  @Test func theLeastThatCanBeSent() throws {
+  @Test func `minimal task has the defaults`() throws {
     let task = try read(#"{"kind":"data","request":{"url":"http://a/"}}"#)
     let nulls =
       #"{"kind":"data","request":{"url":"http://a/","body":null,"mainDocumentURL":null},"completion":null}"#
@@ -45,12 +45,12 @@ import TransferService
   @Test(arguments: [
     ("get", "GET"), ("Head", "HEAD"), ("options", "OPTIONS"), ("patch", "patch"), ("X-y", "X-y"),
   ])
-  func standardMethodsAreTakenInAnyCase(_ method: String, _ expected: String) throws {
+  func `standard methods are accepted in any case`(_ method: String, _ expected: String) throws {
     let task = try read(#"{"kind":"data","request":{"url":"http://a/","method":"\#(method)"}}"#)
     #expect(task.request.method == expected)
   }
 
-  @Test func whatATaskMayHaveOfItsOwn() throws {
+  @Test func `preferences of a task are read and checked`() throws {
     let plain = try read(
       #"{"kind":"upload","delegate":null,"request":{"url":"http://a/","body":{"text":"x"}}}"#)
     #expect(
@@ -68,7 +68,7 @@ import TransferService
         && task.preferences.countOfBytesClientExpectsToReceive == 1 << 50)
     #expect(
       !task.preferences.prefersIncrementalDelivery
-        && task.preferences.delegate?.over(nil).asksForRedirects == true)
+        && task.preferences.delegate?.overriding(nil).asksForRedirects == true)
     let download = #""kind":"download","request":{"url":"http://a/"}"#
     #expect(try !read("{\(download)}").preferences.prefersIncrementalDelivery)
     #expect(
@@ -90,7 +90,7 @@ import TransferService
     #expect(problem.violations.map(\.pointer) == ["/delegate"])
   }
 
-  @Test func namesThatAreNotTakenSayWhy() throws {
+  @Test func `unsupported names are refused with a reason`() throws {
     for (name, reason) in UnsupportedNames.task {
       let problem = try #require(throws: Problem.self) {
         try read(#"{"kind":"data","request":{"url":"http://a/"},"\#(name)":1}"#)
@@ -109,7 +109,7 @@ import TransferService
     }
   }
 
-  @Test func everythingThatCanBeSent() throws {
+  @Test func `task with all members is read`() throws {
     let task = try read(
       #"""
       {"kind":"download","resume":true,"priority":1,"description":"d","resumeData":null,
@@ -141,7 +141,7 @@ import TransferService
       (#"{"base64":"AP8="}"#, [0, 255]),
       (#"{"base64":""}"#, []), (#"{"base64":"AA=="}"#, [0]),
     ] as [(String, [UInt8]?)])
-  func bodies(_ json: String, _ expected: [UInt8]?) throws {
+  func `body is read`(_ json: String, _ expected: [UInt8]?) throws {
     #expect(
       try read(#"{"kind":"data","request":{"url":"http://a/","body":\#(json)}}"#).request.body
         == expected.map { .data($0) })
@@ -163,7 +163,7 @@ import TransferService
     (#"{"request":{"url":"http://a/"}}"#, ["/kind"]), (#"{"kind":"data","request":{}}"#, ["/request/url"]),
     ("[]", [""]), ("null", [""]), ("\"x\"", [""]),
   ])
-  func whatIsRequired(_ text: String, _ expected: [String]) throws { #expect(try pointers(text) == expected) }
+  func requiredFields(_ text: String, _ expected: [String]) throws { #expect(try pointers(text) == expected) }
 
   @Test(arguments: [
     (#""resume":1"#, ["/resume"]), (#""resume":null,"priority":null"#, ["/resume", "/priority"]),
@@ -183,7 +183,7 @@ import TransferService
     (#""completion":{"webhook":{"url":"http://b/","secret":"x"}}"#, ["/completion/webhook/secret"]),
     (#""completion":{"webhook":{"url":"http://b/","events":[]}}"#, ["/completion/webhook/events"]),
   ])
-  func membersOfTheTask(_ member: String, _ expected: [String]) throws {
+  func `invalid member of a task is named`(_ member: String, _ expected: [String]) throws {
     #expect(try pointers(#"{"kind":"data","request":{"url":"http://a/"},\#(member)}"#) == expected)
   }
 
@@ -211,12 +211,12 @@ import TransferService
     (#""httpShouldHandleCookies":null"#, ["httpShouldHandleCookies"]),
     (#""allowsCellularAccess":null"#, ["allowsCellularAccess"]),
   ])
-  func membersOfTheRequest(_ member: String, _ expected: [String]) throws {
+  func `invalid member of a request is named`(_ member: String, _ expected: [String]) throws {
     let text = #"{"kind":"data","request":{"url":"http://a/",\#(member)}}"#
     #expect(try pointers(text) == expected.map { "/request/" + $0 })
   }
 
-  @Test func bodiesFromElsewhere() throws {
+  @Test func `body may be a file or a stream`() throws {
     let file = FileID("fil_01923456-789a-7bcd-8ef0-123456789abc")
     let stored = try read(
       #"{"kind":"upload","request":{"url":"http://a/","body":{"file":"\#(file?.description ?? "")"}}}"#)
@@ -228,11 +228,11 @@ import TransferService
     #expect(streamed.request.method == "PUT")
   }
 
-  @Test func downloadsGoOn() throws {
+  @Test func `download may start from resume data`() throws {
     #expect(try read(#"{"kind":"download","resumeData":"good"}"#).request.url == "http://resumed/")
   }
 
-  /// What background sessions do not take, and others do.
+  /// Requests that background sessions refuse and other sessions accept.
   @Test(
     arguments: [
       (#""kind":"data","request":{"url":"http://a/"}"#, []),
@@ -249,7 +249,7 @@ import TransferService
         ["/completion"]
       ),
     ] as [(String, [String])])
-  func backgroundRules(_ members: String, _ expected: [String]) throws {
+  func `background session refuses some tasks`(_ members: String, _ expected: [String]) throws {
     let session = TransferSession(
       id: .shared, type: .background, createdAt: Timestamp(microseconds: 0), description: nil,
       configuration: .init(), delegate: SessionDelegate(), identifier: "a")
@@ -263,7 +263,7 @@ import TransferService
     #expect(throws: Never.self) { _ = try read("{\(members)}", in: nil) }
   }
 
-  @Test func begins() throws {
+  @Test func `begin date is read in any time zone`() throws {
     let task = try read(
       #"{"kind":"data","earliestBeginDate":"2030-01-01T01:00:00.5+01:00","request":{"url":"http://a/"}}"#)
     #expect(task.earliestBeginDate?.description == "2030-01-01T00:00:00.500Z")
@@ -273,11 +273,11 @@ import TransferService
     "1", "[]", "\"\"", "\"ftp://a/\"", "\"/relative\"", "\"http://\"",
     "\"http://a:99999/\"", "\"a\"",
   ])
-  func badURLs(_ url: String) throws {
+  func `invalid URL is refused`(_ url: String) throws {
     #expect(try pointers(#"{"kind":"data","request":{"url":\#(url)}}"#) == ["/request/url"])
   }
 
-  @Test func everyFaultIsToldAtOnce() throws {
+  @Test func `all faults of a task are reported at once`() throws {
     let text =
       #"{"kind":"x","request":{"method":"TRACE","y":1},"priority":2,"completion":{"webhook":{}},"z":1}"#
     #expect(

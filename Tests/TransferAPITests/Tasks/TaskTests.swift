@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// What becomes of tasks, and what is told of it.
+/// Tasks from their creation to their end, and their events.
 @Suite(.serialized, .blocking, .sharing) struct TaskTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = TestOrigin { request, socket in
     switch request.path {
     case "/hello":
@@ -28,8 +28,8 @@ import Testing
 
   init() throws { place = try .ofSuite() }
 
-  /// URLSessionTask.response: from its head on, whatever the kind.
-  @Test(arguments: ["data", "download"]) func aRunningTaskShowsTheResponse(_ kind: String) throws {
+  /// URLSessionTask.response is available as soon as the head has arrived.
+  @Test(arguments: ["data", "download"]) func `running task shows its response`(_ kind: String) throws {
     let task = #"{"kind":"\#(kind)","resume":true,"request":{"url":"\#(origin.url)/half"}}"#
     let id = try place.call("POST", "/v1/tasks", task).json.id
     let running = try place.poll("/v1/tasks/\(id)") { $0["response"] != .null }
@@ -39,14 +39,14 @@ import Testing
     _ = try place.act("cancel", id)
   }
 
-  /// A HEAD's response tells the length of what it does not bring.
-  @Test func aHeadExpectsNothing() throws {
+  /// The `Content-Length` of a HEAD response describes a body that is not sent.
+  @Test func `HEAD expects no bytes`() throws {
     let task = try place.run(origin.url + "/hello", kind: "data", request: #","method":"HEAD""#)
     #expect(task["response"]?["expectedContentLength"]?.integer == 5)
     #expect(task["progress"]?["countOfBytesExpectedToReceive"]?.integer == 0)
   }
 
-  @Test func dataTaskTellsItsResponse() throws {
+  @Test func `data task emits its response`() throws {
     let session = try place.session()
     let task = try place.run(origin.url + "/hello", kind: "data", session: session, query: "?include=body")
     #expect(task["body"]?["text"]?.string == "hello")
@@ -81,7 +81,7 @@ import Testing
     #expect(get["error"]?["code"]?.integer == -1103)
   }
 
-  @Test func redirectsAreFollowedAndTold() throws {
+  @Test func `redirects are followed and reported`() throws {
     let session = try place.session()
     let task = try place.run(origin.url + "/redirect", session: session)
     #expect(task["response"]?["url"]?.string == origin.url + "/hello")
@@ -97,7 +97,7 @@ import Testing
     #expect(try place.run(origin.url + "/cut")["error"]?["name"]?.string == "networkConnectionLost")
   }
 
-  @Test func cancelEndsATaskInEveryState() throws {
+  @Test func `cancel ends a task in every state`() throws {
     func create(_ resume: Bool) throws -> String {
       let body = #"{"kind":"data","resume":\#(resume),"request":{"url":"\#(origin.url)/silent"}}"#
       return try place.call("POST", "/v1/tasks", body).json["id"]?.string ?? ""
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func timeoutsEndATaskUnlessItIsSuspended() throws {
+  @Test func `timeouts end a task unless it is suspended`() throws {
     let idle = try place.run(origin.url + "/silent", request: #","timeoutInterval":0.4"#)
     #expect(idle["error"]?["code"]?.integer == -1001)
     let session = try place.session(#"{"timeoutIntervalForResource":0.6}"#)
@@ -133,7 +133,7 @@ import Testing
     #expect(ended["error"]?["code"]?.integer == -1001)
   }
 
-  @Test func preferWaitGivesTheEndOrTheRunningTask() throws {
+  @Test func `Prefer wait returns the ended or the running task`() throws {
     let running = try place.call(
       "POST", "/v1/tasks", #"{"kind":"data","resume":true,"request":{"url":"\#(origin.url)/silent"}}"#,
       [("Prefer", "wait=0.3")])

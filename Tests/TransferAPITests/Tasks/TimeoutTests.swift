@@ -3,9 +3,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// Two clocks: one for silence, which every byte sets back, and one for the whole, which nothing does.
+/// The two timeouts: every byte restarts `timeoutIntervalForRequest`, and nothing restarts
+/// `timeoutIntervalForResource`.
 @Suite(.serialized, .blocking, .sharing) struct TimeoutTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = TestOrigin { request, socket in
     switch request.path {
     case "/trickle":
@@ -36,7 +37,7 @@ import Testing
 
   init() throws { place = try .ofSuite() }
 
-  /// Both kinds at once: the time is the same for both.
+  /// Starts a task of each kind, so that both wait at the same time.
   private func tasks(_ path: String, session: String = "ses_shared", request: String = "") throws -> [String]
   {
     try ["data", "download"].map {
@@ -44,14 +45,14 @@ import Testing
     }
   }
 
-  @Test func everyByteSetsTheClockOfTheRequestBack() throws {
+  @Test func `every byte restarts the request timeout`() throws {
     for id in try tasks("/trickle", request: #","timeoutInterval":1.6"#) {
       let task = try place.end(of: id)
       #expect(task["error"] == .null && task["body"]?["size"]?.integer == 10)
     }
   }
 
-  @Test func nothingSetsTheClockOfTheResourceBack() throws {
+  @Test func `no byte restarts the resource timeout`() throws {
     let session = try place.session(#"{"timeoutIntervalForResource":0.8}"#)
     for id in try tasks("/endless", session: session) {
       let task = try place.end(of: id)
@@ -63,7 +64,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["/silent", "/stalls"]) func silenceEndsTheTask(_ path: String) throws {
+  @Test(arguments: ["/silent", "/stalls"]) func `silent origin times out`(_ path: String) throws {
     for id in try tasks(path, request: #","timeoutInterval":0.8"#) {
       let types = try place.story(of: id).map(\.type)
       #expect(types.suffix(2) == ["task.didFinishCollectingMetrics", "task.didComplete"])
@@ -75,13 +76,13 @@ import Testing
     }
   }
 
-  /// The head counts as bytes, too, line by line.
-  @Test func aSlowHeadIsNoSilence() throws {
+  /// Each line of the head counts as received bytes.
+  @Test func `slow head does not time out`() throws {
     #expect(try place.run(origin.url + "/slowHead", request: #","timeoutInterval":1.2"#)["error"] == .null)
   }
 
-  /// A task that waits for its turn has sent nothing yet: its clocks stand.
-  @Test func theQueueHasNoTimeouts() throws {
+  /// The timeouts of a queued task have not started.
+  @Test func `queued task does not time out`() throws {
     let session = try place.session(
       #"{"httpMaximumConnectionsPerHost":1,"timeoutIntervalForRequest":1.6,"timeoutIntervalForResource":30}"#)
     let first = try place.create(origin.url + "/trickle", session: session)

@@ -6,12 +6,12 @@ import TransferModel
 
 @testable import TransferAPI
 
-/// Two tenants: neither sees, lists, guesses or changes anything that is the other's, whatever it asks for.
+/// Isolation of tenants: no operation lets a tenant see, list, guess or change another tenant's resources.
 @Suite(.blocking, .endsInTime) struct TenantTests {
-  typealias Call = APIPlace.Call
-  /// Who has something, and who tries to get at it.
+  typealias Call = InProcessAPI.Call
+  /// The owner of a resource, and the tenant that tries to reach it.
   private static let pairs: [(Tenant, Tenant)] = [
-    (APIPlace.a, APIPlace.b), (.default, APIPlace.b), (APIPlace.a, .default),
+    (InProcessAPI.a, InProcessAPI.b), (.default, InProcessAPI.b), (InProcessAPI.a, .default),
   ]
   private static let unknown = [
     "session": "ses_01923456-789a-7bcd-8ef0-123456789abc", "task": "tsk_01923456-789a-7bcd-8ef0-123456789abc",
@@ -22,7 +22,7 @@ import TransferModel
 
   private func call(_ operation: Operation, _ ids: [String: String]) throws -> Call {
     let trial = try #require(
-      TenantTrial.all[operation.id], "\(operation.id) is not among TenantTrial.all: nobody has tried it")
+      IsolationCase.all[operation.id], "\(operation.id) has no isolation test; add it to IsolationCase.all")
     switch trial {
     case .named(_, let body, let type, _):
       return Call(method: operation.method, target: operation.target(ids), body: body, type: type)
@@ -32,23 +32,25 @@ import TransferModel
     }
   }
 
-  @Test func everyOperationIsTried() {
+  @Test func `every operation has a trial`() {
     #expect(Operation.all.count > 40)
-    #expect(Set(TenantTrial.all.keys).subtracting(Operation.all.map(\.id)) == [])
+    #expect(Set(IsolationCase.all.keys).subtracting(Operation.all.map(\.id)) == [])
     for operation in Operation.all {
-      switch TenantTrial.all[operation.id] {
-      case .named: #expect(!operation.names.isEmpty, "\(operation.id) names nothing")
-      case nil: Issue.record("\(operation.id) is not among TenantTrial.all: nobody has tried it")
-      default: #expect(operation.names.isEmpty, "\(operation.id) names something")
+      switch IsolationCase.all[operation.id] {
+      case .named:
+        #expect(
+          !operation.names.isEmpty, "\(operation.id) is listed as .named, but its path has no parameters")
+      case nil: Issue.record("\(operation.id) has no isolation test; add it to IsolationCase.all")
+      default: #expect(operation.names.isEmpty, "\(operation.id) has path parameters; list it as .named")
       }
     }
   }
 
   @Test(arguments: Operation.all.filter { !$0.names.isEmpty })
-  func anothersIsNotThere(_ operation: Operation) async throws {
+  func `foreign resource is reported as not found`(_ operation: Operation) async throws {
     for (owner, other) in Self.pairs {
-      guard case .named(let thing, _, _, let status) = TenantTrial.all[operation.id] else { return }
-      let place = try APIPlace(isTimeStill: true)
+      guard case .named(let thing, _, _, let status) = IsolationCase.all[operation.id] else { return }
+      let place = try InProcessAPI(isTimeStill: true)
       let ids = try await place.make(thing, of: owner)
       #expect(Set(operation.names).isSubset(of: ids.keys))
       let before = try await place.picture(of: owner, ids)
@@ -57,38 +59,38 @@ import TransferModel
       #expect(answer.status == status, "\(operation.id): \(answer)")
       #expect(answer.replacing(ids) == none.replacing(Self.unknown))
       #expect(try await place.picture(of: owner, ids) == before)
-      // Its owner gets what it asks for: it was there to be got at.
+      // The owner succeeds, so the resource existed.
       let own = try await place.send(call(operation, ids), from: owner)
       #expect((200...299).contains(own.status), "\(operation.id): \(own)")
       await place.stop()
     }
   }
 
-  /// One name, and a session for each.
+  /// The id of the shared session is the same for every tenant, but each tenant has its own session.
   @Test(arguments: Operation.all.filter { $0.names == ["session"] })
-  func eachHasASharedSessionOfItsOwn(_ operation: Operation) async throws {
+  func `each tenant has its own shared session`(_ operation: Operation) async throws {
     for (owner, other) in Self.pairs {
-      let place = try APIPlace(isTimeStill: true)
-      try await place.furnish("ses_shared", of: owner)
+      let place = try InProcessAPI(isTimeStill: true)
+      try await place.fill("ses_shared", of: owner)
       let ids = ["session": "ses_shared"]
       let before = try await place.picture(of: owner, ids)
       let answer = try await place.send(call(operation, ids), from: other)
-      #expect(answer.status != 404 && !answer.contains(anyOf: [APIPlace.mark(owner)]), "\(answer)")
+      #expect(answer.status != 404 && !answer.contains(anyOf: [InProcessAPI.mark(owner)]), "\(answer)")
       #expect(try await place.picture(of: owner, ids) == before)
       await place.stop()
     }
   }
 
   @Test(arguments: Operation.all.filter(\.isList))
-  func nothingOfAnothersIsListed(_ operation: Operation) async throws {
+  func `foreign resources are not listed`(_ operation: Operation) async throws {
     for (owner, other) in Self.pairs {
-      let place = try APIPlace(isTimeStill: true)
-      let things: [APIPlace.Thing] = [.session, .finishedTask, .file, .configuration]
+      let place = try InProcessAPI(isTimeStill: true)
+      let things: [InProcessAPI.Resource] = [.session, .finishedTask, .file, .configuration]
       for thing in things { _ = try await place.make(thing, of: owner) }
-      let mark = [APIPlace.mark(owner)]
+      let mark = [InProcessAPI.mark(owner)]
       #expect(try await !place.send(call(operation, [:]), from: other).contains(anyOf: mark))
       #expect(try await place.send(call(operation, [:]), from: owner).contains(anyOf: mark))
-      // Nor where the other has some of its own, and pages have an end.
+      // The same holds if the other tenant has resources of its own, and for each page.
       for thing in things { _ = try await place.make(thing, of: other) }
       var target = operation.path + "?limit=1"
       while true {
@@ -104,9 +106,9 @@ import TransferModel
   @Test(
     arguments: Operation.all.filter(\.isStream),
     ["", "?after=0", "?data=inline", "?after=0&data=inline&progress=false"])
-  func nothingOfAnothersIsTold(_ operation: Operation, _ query: String) async throws {
+  func `foreign events are not streamed`(_ operation: Operation, _ query: String) async throws {
     for (owner, other) in Self.pairs {
-      let place = try APIPlace(isTimeStill: true)
+      let place = try InProcessAPI(isTimeStill: true)
       let isReplay = query.contains("after")
       if isReplay { _ = try await place.make(.finishedTask, of: owner) }
       let streams = [
@@ -117,12 +119,12 @@ import TransferModel
       _ = try await place.make(.finishedTask, of: other)
       _ = try await place.make(.finishedTask, of: owner)
       for (reader, stranger, stream) in streams {
-        // Its own are told, to the end of a task; and what is told between.
-        let text = try await APIPlace.read(stream) { text in
-          text.contains(APIPlace.mark(reader)) && text.contains("event: task.didComplete")
+        // Reads up to the end of one of the reader's own tasks.
+        let text = try await InProcessAPI.read(stream) { text in
+          text.contains(InProcessAPI.mark(reader)) && text.contains("event: task.didComplete")
         }
         let told = String(decoding: text, as: UTF8.self)
-        #expect(!told.contains(APIPlace.mark(stranger)))
+        #expect(!told.contains(InProcessAPI.mark(stranger)))
         stream.close()
       }
       await place.stop()
@@ -130,10 +132,10 @@ import TransferModel
   }
 
   @Test(arguments: Operation.all.filter(\.takesKey))
-  func theSameKeyOfTwoTenantsIsTwo(_ operation: Operation) async throws {
+  func `equal keys of two tenants are independent`(_ operation: Operation) async throws {
     for (owner, other) in Self.pairs {
-      let place = try APIPlace(isTimeStill: true)
-      // What a session's path names is each one's own.
+      let place = try InProcessAPI(isTimeStill: true)
+      // The session in the path belongs to the tenant that sends the request.
       let ids = ["session": "ses_shared"]
       var call = try call(operation, ids)
       call.key = "k"
@@ -150,10 +152,10 @@ import TransferModel
     }
   }
 
-  /// What one may name in what one sends: another tenant's is as unknown as nobody's.
-  @Test func nobodyUsesWhatIsAnothers() async throws {
+  /// A reference to another tenant's resource fails like a reference to an unknown resource.
+  @Test func `foreign resource cannot be used in a request`() async throws {
     for (owner, other) in Self.pairs {
-      let place = try APIPlace(isTimeStill: true)
+      let place = try InProcessAPI(isTimeStill: true)
       let ids = try await [
         "file": place.make(.file, of: owner)["file"], "name": place.make(.configuration, of: owner)["name"],
         "task": place.make(.finishedTask, of: owner)["task"],
@@ -169,7 +171,7 @@ import TransferModel
       ]
       func send(
         _ target: String, _ body: String, _ ids: [String: String], from tenant: Tenant
-      ) async throws -> APIPlace.Answer {
+      ) async throws -> InProcessAPI.Answer {
         let filled = ids.reduce(body) { $0.replacing("{\($1.key)}", with: $1.value) }
         let call = Call(method: "POST", target: target, body: filled, type: "application/json")
         return try await place.send(call, from: tenant).replacing(ids)
@@ -187,14 +189,14 @@ import TransferModel
     }
   }
 
-  @Test func resumeDataIsGoodForItsTenantOnly() async throws {
+  @Test func `resume data are valid for their tenant only`() async throws {
     for (owner, other) in Self.pairs {
-      let place = try APIPlace(isTimeStill: true)
+      let place = try InProcessAPI(isTimeStill: true)
       let task = try await place.make(.partialDownload, of: owner)["task"] ?? ""
       let reply = try await place.send(
         Call(method: "GET", target: "/v1/tasks/\(task)/resume-data"), from: owner)
       let data = try #require(reply.json["resumeData"]?.string)
-      func create(_ data: String, from tenant: Tenant) async throws -> APIPlace.Answer {
+      func create(_ data: String, from tenant: Tenant) async throws -> InProcessAPI.Answer {
         let body = #"{"kind":"download","resumeData":"\#(data)"}"#
         let call = Call(method: "POST", target: "/v1/tasks", body: body, type: "application/json")
         return try await place.send(call, from: tenant)

@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// uploadTask(withResumeData:): uploads go on where they stopped, on servers that keep what has come.
+/// uploadTask(withResumeData:): uploads continue on servers that keep the received bytes.
 @Suite(.serialized, .blocking, .sharing) struct ResumableUploadTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = ResumableUploadOrigin()
 
   init() throws { place = try .ofSuite() }
@@ -13,7 +13,7 @@ import Testing
     try place.call("POST", "/v1/tasks", #"{"kind":"\#(kind)","resume":true,"resumeData":"\#(data)"}"#)
   }
 
-  @Test(arguments: [false, true]) func whatBreaksOffGoesOn(_ isFile: Bool) throws {
+  @Test(arguments: [false, true]) func `interrupted upload is resumed`(_ isFile: Bool) throws {
     origin.set { $0.breaks = [300_000] }
     let first = try origin.upload(by: place, isFile: isFile)
     let broken = try place.end(of: first)
@@ -25,7 +25,7 @@ import Testing
     #expect(reply.status == 201, "\(reply.text)")
     let id = reply.json.id
     let sent = try place.story(of: id).filter { $0.type == "task.didSendBodyData" }
-    // What had come before is not sent, and not told as sent.
+    // The bytes that the server already has are neither sent nor reported as sent.
     #expect(sent.allSatisfy { ($0.data["countOfBytesSent"]?.integer ?? 0) >= 300_000 })
     origin.expectWhole(try place.task(id))
     #expect(try place.body(of: id) == Array("made".utf8))
@@ -55,17 +55,17 @@ import Testing
     #expect(Array(statuses.dropFirst(most)) == [413, 413])
   }
 
-  @Test func whatIsCancelledGoesOn() throws {
+  @Test func `cancelled upload is resumed`() throws {
     origin.set { $0.stopsAt = 200_000 }
     let id = try origin.upload(by: place)
     #expect(origin.stopped.wait())
-    // That it can go on is known there.
+    // The informational response shows that the upload is resumable.
     _ = try place.events("/v1/tasks/\(id)/events?after=0").read(
       upTo: "task.didReceiveInformationalResponse")
     let data = try #require(try place.cancelProducingResumeData(id).string)
     origin.goesOn.open()
     #expect(try place.end(of: id).errorCode == -999)
-    // Other kinds of tasks do not know what to do with it.
+    // Other kinds of tasks refuse the resume data of an upload.
     for kind in ["data", "download"] {
       let reply = try goOn(data, kind: kind)
       #expect(reply.status == 400)
@@ -74,15 +74,15 @@ import Testing
     origin.expectWhole(try place.end(of: goOn(data).json.id))
   }
 
-  /// A server that does not keep anything, or speaks of another version of the draft.
-  @Test(arguments: ["7", ""]) func whereNothingIsKeptThereIsNoResumeData(_ version: String) throws {
+  /// The server speaks no version of the draft, or an unsupported one.
+  @Test(arguments: ["7", ""]) func `unsupported server has no resume data`(_ version: String) throws {
     origin.set { ($0.breaks, $0.version) = ([300_000], version) }
     let id = try origin.upload(by: place)
     #expect(try place.end(of: id)["error"]?["resumeDataAvailable"]?.bool == false)
     #expect(try place.call("GET", "/v1/tasks/\(id)/resume-data").status == 404)
   }
 
-  @Test func whatTheServerHasForgottenFails() throws {
+  @Test func `upload that the server no longer has cannot be resumed`() throws {
     origin.set { $0.breaks = [300_000] }
     let id = try origin.upload(by: place)
     _ = try place.end(of: id)
@@ -95,8 +95,8 @@ import Testing
     #expect(gone.errorCode == -1011 && gone["error"]?["resumeDataAvailable"]?.bool == false)
   }
 
-  /// The bytes of a body that came with its task are with that task.
-  @Test func withoutTheBodyThereIsNothingToSend() throws {
+  /// The inline body of an upload is stored with its task.
+  @Test func `upload without its body cannot be resumed`() throws {
     for isFile in [false, true] {
       origin.set { $0.breaks = [300_000] }
       let session = try place.session()
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func aServerThatTakesLittleAtOnceGetsItInPieces() throws {
+  @Test func `server with a small limit receives the upload in parts`() throws {
     origin.set { ($0.breaks, $0.limit) = ([100_000], 300_000) }
     let id = try origin.upload(by: place)
     _ = try place.end(of: id)

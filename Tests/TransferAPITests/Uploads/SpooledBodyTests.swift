@@ -3,10 +3,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// Large bodies of requests are in files until their tasks are forgotten.
+/// Large request bodies, which are files until their task is deleted.
 @Suite(.serialized, .blocking, .sharing) struct SpooledBodyTests {
   private static let large = String(repeating: "secret body ", count: 100_000)
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let origin = TestOrigin { request, socket in
     let isMoved = request.path == "/moved"
     try socket.write(
@@ -28,13 +28,13 @@ import Testing
     return reply.json.id
   }
 
-  /// The files of a task's request.
+  /// Returns the names of the files with request bodies of a task.
   private func files(of task: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: place.directory + "/bodies")
       .filter { $0.hasPrefix(task) && $0.hasSuffix(".request") }
   }
 
-  /// They are removed behind the commit.
+  /// The files are deleted after the commit.
   private func expectNoFiles(of id: String) throws {
     for _ in 0..<500 where try !files(of: id).isEmpty { usleep(10_000) }
     #expect(try files(of: id).isEmpty)
@@ -50,7 +50,7 @@ import Testing
     #expect(end.status == 200, "\(end.text)")
   }
 
-  @Test(arguments: [65_536, 65_537]) func aBodyAboveTheLimitIsAFile(_ size: Int) throws {
+  @Test(arguments: [65_536, 65_537]) func `body above the limit is stored in a file`(_ size: Int) throws {
     let id = try create("/x", String(repeating: "a", count: size))
     #expect(try files(of: id).count == (size > 65_536 ? 1 : 0))
     #expect(try place.task(id)["originalRequest"]?["body"]?["size"]?.integer == Int64(size))
@@ -62,7 +62,7 @@ import Testing
     #expect(try place.metrics(of: id)["transactionMetrics"]?.elements?.count == 1)
   }
 
-  @Test func theFileIsEncrypted() throws {
+  @Test func `file of a body is encrypted`() throws {
     let id = try create("/x", Self.large)
     let name = try #require(try files(of: id).first)
     let bytes = try #require(FileManager.default.contents(atPath: "\(place.directory)/bodies/\(name)"))
@@ -71,7 +71,7 @@ import Testing
     #expect(mode[.posixPermissions] as? Int == 0o600)
   }
 
-  @Test func aRedirectSendsItAgain() throws {
+  @Test func `redirect sends the body again`() throws {
     let id = try create("/moved", Self.large, resume: true)
     let end = try place.end(of: id)
     #expect(end.status == 200 && end["currentRequest"]?["body"]?["size"]?.integer == 1_200_000)
@@ -79,7 +79,7 @@ import Testing
     #expect(origin.requests.allSatisfy { $0.body == Array(Self.large.utf8) })
   }
 
-  /// The id of the session's pending decision; waits up to 10 s for one.
+  /// Returns the id of the session's pending decision. Waits up to 10 s for a decision.
   private func pending(in session: String) throws -> String {
     for _ in 0..<1000 {
       let list = try place.call("GET", "/v1/sessions/\(session)/decisions?state=pending").json
@@ -90,8 +90,8 @@ import Testing
     return ""
   }
 
-  /// Like a task's own body. The file is deleted when the delegate replaces the request again.
-  @Test func largeBodyOfADelegatesRequestIsSpooled() throws {
+  /// The body is spooled like a task's own body. The file is deleted when the delegate replaces the request again.
+  @Test func `large body of a delegate request is spooled`() throws {
     let session = try place.session(delegate: #"{"redirects":"ask"}"#)
     let id = try create("/moved", Self.large, in: session, resume: true)
     for (path, letter) in [("/moved", "a"), ("/moved", "b"), ("/there", "c")] {
@@ -117,7 +117,7 @@ import Testing
     try expectNoFiles(of: id)
   }
 
-  /// An answer that shows the body's size keeps the body, and its file.
+  /// An answer that states the body's size keeps the body and its file.
   @Test func keptBodyKeepsItsFile() throws {
     let session = try place.session(delegate: #"{"redirects":"ask"}"#)
     let id = try create("/moved", "small", in: session, resume: true)
@@ -132,7 +132,7 @@ import Testing
     #expect(try files(of: id).count == 1)
   }
 
-  /// A GET must not have a body: the task ends before the request is sent.
+  /// A GET must not have a body, so the task ends before the request is sent.
   @Test func requestThatIsNeverSentLeavesNoFile() throws {
     let session = try place.session(delegate: #"{"redirects":"ask"}"#)
     let id = try create("/moved", "small", in: session, resume: true)
@@ -143,7 +143,7 @@ import Testing
     try expectNoFiles(of: id)
   }
 
-  @Test func whatIsDamagedIsNotSent() throws {
+  @Test func `damaged body is not sent`() throws {
     let id = try create("/x", Self.large)
     let path = "\(place.directory)/bodies/\(try #require(try files(of: id).first))"
     var bytes = try #require(FileManager.default.contents(atPath: path))
@@ -155,20 +155,21 @@ import Testing
     #expect(origin.requests.allSatisfy { $0.body.count < 500_000 })
   }
 
-  @Test func aFileThatIsGoneIsAnError() throws {
+  @Test func `missing file of a body is an error`() throws {
     let id = try create("/x", Self.large)
     try FileManager.default.removeItem(
       atPath: "\(place.directory)/bodies/\(try #require(try files(of: id).first))")
     _ = try place.call("POST", "/v1/tasks/\(id)/resume")
     let end = try place.end(of: id)
     #expect(
-      end.errorCode == -1100 && end["error"]?["message"]?.string == "the file with the request's body is gone"
+      end.errorCode == -1100
+        && end["error"]?["message"]?.string == "the file with the request's body no longer exists"
     )
     #expect(origin.requests.isEmpty)
   }
 
-  /// It may be sent again until the task is forgotten.
-  @Test func theFileGoesWithItsTask() throws {
+  /// The body may be sent again until the task is deleted.
+  @Test func `file of a body is deleted with its task`() throws {
     let session = try place.session()
     let id = try create("/x", Self.large, in: session, resume: true)
     try expectSuccess(id)
@@ -177,7 +178,7 @@ import Testing
     try expectNoFiles(of: id)
   }
 
-  @Test func whatIsRefusedLeavesNoFile() throws {
+  @Test func `refused task leaves no file`() throws {
     let session = try place.session()
     #expect(try place.call("POST", "/v1/sessions/\(session)/invalidate").status == 202)
     let request = #"{"url":"\#(origin.url)/x","method":"PUT","body":{"text":"\#(Self.large)"}}"#
@@ -188,7 +189,7 @@ import Testing
     #expect(!names.contains { $0.hasSuffix(".part") })
   }
 
-  @Test func anEphemeralSessionHasItInMemory() throws {
+  @Test func `ephemeral session keeps the body in memory`() throws {
     let reply = try place.call("POST", "/v1/sessions", #"{"type":"ephemeral"}"#)
     let id = try create("/x", Self.large, in: reply.json.id)
     #expect(try files(of: id).isEmpty)

@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Uploads whose file or origin does not play along.
+/// Uploads with a missing file, or with an origin that refuses or breaks off.
 @Suite(.serialized, .blocking, .sharing) struct UploadFailureTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private let gate: Gate
   private let origin: TestOrigin
   private static let size = 24_000_000
@@ -48,14 +48,14 @@ import Testing
   }
 
   @Test(arguments: ["fil_01890a5d-ac96-774b-bcce-b302099a8057", "nonsense", "tsk_1", ""])
-  func aFileThatIsNotThereIsNamed(_ file: String) throws {
+  func `unknown file is named`(_ file: String) throws {
     let task = #"{"kind":"upload","request":{"url":"\#(origin.url)","body":{"file":"\#(file)"}}}"#
     let reply = try place.call("POST", "/v1/tasks", task)
     #expect(reply.status == 400 && reply["Content-Type"] == "application/problem+json")
     #expect(reply.json["errors"]?.elements?.compactMap { $0["pointer"]?.string } == ["/request/body/file"])
   }
 
-  @Test func aFileThatIsDeletedBeforeTheStartFails() throws {
+  @Test func `file deleted before the start is an error`() throws {
     let file = try place.store(Pattern.bytes(10))
     let id = try place.create(
       origin.url + "/", kind: "upload", request: #","body":{"file":"\#(file)"}"#, resume: false)
@@ -67,8 +67,8 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  /// A status is no error, and what the origin says before it has all of the body is its answer.
-  @Test func anOriginThatRefusesEarlyIsHeard() throws {
+  /// No status is an error, and an early reply of the origin is the task's response.
+  @Test func `early refusal is the response`() throws {
     let task = try place.run(origin.url + "/refuse", kind: "upload", request: body())
     #expect(task["error"] == .null && task["response"]?["status"]?.integer == 413)
     #expect(try place.call("GET", "/v1/tasks/\(task.id)/body").text == "big")
@@ -76,7 +76,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test(arguments: ["/reset", "/leave"]) func anOriginThatBreaksOffMidwayIsALostConnection(
+  @Test(arguments: ["/reset", "/leave"]) func `interrupted upload is a lost connection`(
     _ path: String
   ) throws {
     let task = try place.run(origin.url + path, kind: "upload", request: body())
@@ -84,13 +84,13 @@ import Testing
     #expect(task["response"] == .null && task["body"] == .null)
   }
 
-  /// suspendResumeTask and §0.2: the peer asks again and appends.
-  @Test func aSuspendedUploadGoesOnWhereItWas() throws {
+  /// suspendResumeTask and §0.2: URLSession on Linux repeats the request and appends.
+  @Test func `suspended upload continues`() throws {
     let id = try place.create(origin.url + "/gated", kind: "upload", request: body())
     let begun = try place.poll("/v1/tasks/\(id)") { ($0["progress"]?["countOfBytesSent"]?.integer ?? 0) > 0 }
     #expect((begun["progress"]?["countOfBytesSent"]?.integer ?? 0) < Int64(Self.size))
     #expect(try place.act("suspend", id) == "suspended")
-    try place.settle(origin.url + "/settled")
+    try place.waitForEarlierCommands(origin.url + "/settled")
     gate.open()
     for _ in 0..<5 {
       #expect(try place.act("resume", id) == "running")
@@ -103,8 +103,8 @@ import Testing
     #expect(origin.requests.filter { $0.path == "/gated" }.count == 1)
   }
 
-  /// A file that goes while it is read is read to its end.
-  @Test func aFileThatIsDeletedMidwayArrivesWhole() throws {
+  /// Ferry keeps the deleted file open until the end of the upload.
+  @Test func `file deleted during the upload is sent whole`() throws {
     let file = try place.store(Pattern.bytes(Self.size))
     let id = try place.create(
       origin.url + "/gated", kind: "upload", request: #","method":"PUT","body":{"file":"\#(file)"}"#)

@@ -4,9 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// urlSession(_:task:didSendBodyData:…): `bytesSent` is what has gone out since the last call.
+/// urlSession(_:task:didSendBodyData:…): `bytesSent` is the number of bytes since the last call.
 @Suite(.serialized, .blocking, .sharing) struct UploadProgressTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
 
   init() throws { place = try .ofSuite() }
 
@@ -15,11 +15,12 @@ import Testing
     let total: Int64
   }
 
-  /// What is told of a task's upload from its start to its end. A thread reads all the time: of what waits only the newest is kept.
+  /// Returns the upload's progress events. A thread reads the stream all the time, because a slow reader gets the
+  /// newest event only.
   private func calls(of id: String, while body: () throws -> Void = {}) throws -> [Call] {
     let calls = Mutex<[Call]>([])
     let (isListening, hasEnded) = (Gate(), Gate())
-    Thread.spawn(name: "test-events") { [place] in
+    POSIXThread.spawn(name: "test-events") { [place] in
       let events = try? place.events("/v1/tasks/\(id)/events")
       isListening.open()
       while let event = try? events?.next(), event.type != "task.didComplete" {
@@ -41,7 +42,8 @@ import Testing
 
   private static let size = 24_000_000
 
-  /// Takes half of a body and closes without an answer; the next time it takes a little, and then all.
+  /// Makes an origin that closes after half of the first body. Of the second body, the origin reads a little, and
+  /// then the rest.
   private static func origin(breaks: Gate, goesOn: Gate) -> TestOrigin {
     let puts = Mutex(0)
     return TestOrigin(readsBodies: false) { request, socket in
@@ -67,7 +69,7 @@ import Testing
     }
   }
 
-  /// libcurl by itself sends again what a kept connection took without an answer.
+  /// libcurl repeats a request by itself if a reused connection closes without a response.
   @Test(arguments: ["upload", "data"]) func bodySentAgainCountsFromItsBeginning(_ kind: String) throws {
     let (breaks, goesOn) = (Gate(), Gate())
     let origin = Self.origin(breaks: breaks, goesOn: goesOn)
@@ -94,7 +96,7 @@ import Testing
     #expect(origin.requests.map(\.method) == ["GET", "PUT", "PUT"])
   }
 
-  /// libcurl has a copy of a small body, and reads none of it.
+  /// libcurl copies a small body, so it does not read the body again.
   @Test func smallBodySentAgainCounts() throws {
     let puts = Mutex(0)
     let origin = TestOrigin { request, socket in
@@ -115,7 +117,7 @@ import Testing
     #expect(origin.requests.map(\.method) == ["GET", "PUT", "PUT"])
   }
 
-  /// What the server has of a body is not sent, and not told as sent.
+  /// The bytes that the server already has are neither sent nor reported as sent.
   @Test func resumedUploadCountsFromItsOffset() throws {
     let origin = ResumableUploadOrigin()
     origin.set { $0.breaks = [300_000] }

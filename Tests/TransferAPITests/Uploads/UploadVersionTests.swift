@@ -4,14 +4,15 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Resumable uploads to servers of one version of draft-ietf-httpbis-resumable-upload, over sockets.
+/// Resumable uploads to servers that speak a single version of draft-ietf-httpbis-resumable-upload, over sockets.
 @Suite(.serialized, .blocking, .sharing) struct UploadVersionTests {
-  private let place: APIPlace
+  private let place: InProcessAPI
   private static let contents = Pattern.bytes(400_000)
 
   init() throws { place = try .ofSuite() }
 
-  /// A server written from the texts of the drafts: it speaks one version, and breaks off where it is told to.
+  /// A server after the text of the drafts that speaks a single version, and that closes the connection at a chosen
+  /// offset.
   private final class Server: Sendable {
     private struct State {
       var bytes: [UInt8] = []
@@ -21,7 +22,7 @@ import Testing
     }
     private let state = Mutex(State())
     private let version: String
-    /// As tusd: requests of another version are taken for some of tus 1.0.
+    /// Whether the server answers other versions as tusd does, which takes them for tus 1.0.
     private let speaksTus: Bool
     private let origin = Mutex<TestOrigin?>(nil)
 
@@ -35,7 +36,7 @@ import Testing
 
     var url: String { origin.withLock { $0?.url ?? "" } }
     var isWhole: Bool { state.withLock { $0.isComplete && $0.bytes == UploadVersionTests.contents } }
-    /// What each request has offered.
+    /// The method of each request, with the version that it offered.
     var versions: [String] { state.withLock { $0.versions } }
     func breakOff(at count: Int) { state.withLock { $0.breaksAt = count } }
 
@@ -92,13 +93,14 @@ import Testing
       return true
     }
 
-    /// Closes a connection on which bytes are still to come. A reset would take the reply with it (RFC 9112 9.6).
+    /// Closes the connection gracefully while the client still sends. A reset would destroy the reply (RFC 9112
+    /// §9.6).
     private static func linger(_ socket: Socket) throws {
       socket.shutdownWrites()
       while try socket.readSome() != nil {}
     }
 
-    /// Appends a body; false where it breaks off.
+    /// Appends a body. Returns false if the connection is closed in its middle.
     private func take(_ request: TestOrigin.Request, _ socket: Socket) throws -> Bool {
       var left = Int(request["Content-Length"] ?? "") ?? 0
       let end = state.withLock { state in
@@ -133,8 +135,8 @@ import Testing
     return try place.end(of: try place.call("POST", "/v1/sessions/\(session)/tasks", body).json.id)
   }
 
-  /// The session's second upload offers what the first did not, and keeps to what the server speaks.
-  @Test func aServerOfVersion6IsLearnt() throws {
+  /// The session's second upload offers version 6, and resuming uses the server's version.
+  @Test func `version 6 is learnt from the server`() throws {
     let server = Server(version: "6")
     let session = try place.session()
     #expect(try upload(to: server, in: session).status == 201 && server.isWhole)
@@ -146,18 +148,18 @@ import Testing
     #expect(server.versions == ["POST 8", "POST 6", "HEAD 6", "PATCH 6", "POST 6"])
   }
 
-  @Test func aServerOfTusGetsVersion6AtOnce() throws {
+  @Test func `server of tus gets version 6 immediately`() throws {
     let server = Server(version: "6", speaksTus: true)
     let session = try place.session()
     server.breakOff(at: 150_000)
     let broken = try upload(to: server, in: session)
     #expect(broken["error"]?["resumeDataAvailable"]?.bool == true)
-    // Another session does not know the origin: the resume data do.
+    // The other session has not seen this origin. The version is in the resume data.
     #expect(try goOn(broken, in: try place.session()).status == 201 && server.isWhole)
     #expect(server.versions == ["POST 8", "POST 6", "HEAD 6", "PATCH 6"])
   }
 
-  @Test func aServerOfVersion8IsOfferedThatFirst() throws {
+  @Test func `version 8 is offered first`() throws {
     let server = Server(version: "8")
     let session = try place.session()
     server.breakOff(at: 150_000)

@@ -25,21 +25,21 @@ import TransferModel
     ("/docs/index.html", true), ("/docs/", true), ("/docs/test.doc", true), ("/docs/sub/x?y=/z", true),
     ("/docs", false), ("/docs2/x", false), ("/", false), ("/other", false),
   ])
-  func basicIsSentInItsDirectory(_ path: String, _ isSent: Bool) {
+  func `Basic is sent within its directory`(_ path: String, _ isSent: Bool) {
     var cache = AuthenticationCache()
     cache.remember(attempt(.httpBasic), path: "/docs/page?next=/a/b/")
     #expect((cache.attempt(at: place, path: path) != nil) == isSent)
   }
 
-  @Test func directoriesOfOneRealmAddUp() {
+  @Test func `directories of one realm add up`() {
     var cache = AuthenticationCache()
     for path in ["/a/b/c", "/d/e", "/a/x"] { cache.remember(attempt(.httpBasic), path: path) }
     #expect(["/a/b/z", "/a/q", "/d/q"].allSatisfy { cache.attempt(at: place, path: $0) != nil })
     cache.remember(attempt(.httpBasic, "v"), path: "/f/")
-    #expect(cache.attempt(at: place, path: "/d/q") == nil, "another user is not the one who was let in there")
+    #expect(cache.attempt(at: place, path: "/d/q") == nil, "the attempt of another user is not reused")
   }
 
-  @Test func beyondTheLimitTheOldestDirectoryIsDiscarded() {
+  @Test func `limit of directories discards the oldest`() {
     var cache = AuthenticationCache()
     let most = Limits.authenticatedPaths.value
     for number in 0...most { cache.remember(attempt(.httpBasic), path: "/\(number)/x") }
@@ -47,7 +47,7 @@ import TransferModel
     #expect(known == Array(1...most), "the oldest is discarded")
   }
 
-  @Test func beyondTheLimitTheOldestRealmIsDiscarded() {
+  @Test func `limit of realms discards the oldest`() {
     var cache = AuthenticationCache()
     let most = Limits.authenticatedRealms.value
     for number in 0...most {
@@ -57,7 +57,7 @@ import TransferModel
     #expect(known == Array(1...most), "the oldest is discarded")
   }
 
-  @Test func beyondTheLimitAllServersAreDiscarded() {
+  @Test func `limit of servers discards all others`() {
     var cache = AuthenticationCache()
     let most = Limits.authenticatedPlaces.value
     func attempt(_ number: Int) -> Authenticator.Attempt {
@@ -71,13 +71,13 @@ import TransferModel
   }
 
   @Test(arguments: [AuthenticationMethod.httpDigest, .ntlm, .negotiate])
-  func othersAreSentToTheWholeHost(_ method: AuthenticationMethod) {
+  func `schemes other than Basic are sent to the whole host`(_ method: AuthenticationMethod) {
     var cache = AuthenticationCache()
     cache.remember(attempt(method), path: "/docs/x")
     #expect(cache.attempt(at: place, path: "/")?.method == method)
   }
 
-  @Test func nobodyElseSeesIt() {
+  @Test func `another host, port, protocol or proxy gets no credentials`() {
     var cache = AuthenticationCache()
     cache.remember(attempt(.httpDigest), path: "/")
     for change in [
@@ -89,7 +89,7 @@ import TransferModel
     }
   }
 
-  @Test func whatIsRefusedIsForgotten() {
+  @Test func `refused credential is removed`() {
     var cache = AuthenticationCache()
     cache.remember(attempt(.httpDigest), path: "/")
     cache.forget(attempt(.httpDigest, "another"))
@@ -105,7 +105,7 @@ import TransferModel
     host: "a.test", port: 443, protocolName: "https", realm: "r", authenticationMethod: .httpBasic)
   private let alice = Credential(user: "alice", password: "p", persistence: .forSession)
 
-  @Test func theExactSpaceIsStrongerThanAWiderOne() {
+  @Test func `exact protection space overrides a wider one`() {
     let storage = CredentialStorage()
     let wide = ProtectionSpace(host: "a.test", port: 443, protocolName: "https")
     _ = storage.set(alice, for: space, in: session, isStored: false)
@@ -115,17 +115,19 @@ import TransferModel
     other.realm = "another"
     #expect(storage.credential(for: other, in: session)?.user == "anybody")
     other.authenticationMethod = .clientCertificate
-    #expect(storage.credential(for: other, in: session) == nil, "a password is no certificate")
+    #expect(
+      storage.credential(for: other, in: session) == nil, "a password does not answer a certificate challenge"
+    )
     #expect(storage.credential(for: space, in: SessionID(high: 1, low: 2)) == nil)
   }
 
-  /// After a restart they come back in another order than they were set in.
-  @Test func whichOneIsUsedAndHowTheyAreListedIsTheSameInWhateverOrderTheyWereSet() {
+  /// After a restart, credentials are restored in another order.
+  @Test func `order of insertion affects neither choice nor list`() {
     func space(_ host: String, _ realm: String?, _ method: AuthenticationMethod) -> ProtectionSpace {
       ProtectionSpace(
         host: host, port: 443, protocolName: "https", realm: realm, authenticationMethod: method)
     }
-    // Each is chosen where the ones before it are not there.
+    // Each space is chosen if the spaces before it have no credential.
     let spaces = [
       space("a.test", "r", .httpBasic), space("a.test", "r", .default), space("a.test", nil, .httpBasic),
       space("a.test", nil, .default),
@@ -147,7 +149,7 @@ import TransferModel
     }
   }
 
-  @Test func oneForEachSpace() {
+  @Test func `new credential replaces the one of its space`() {
     let storage = CredentialStorage()
     _ = storage.set(alice, for: space, in: session, isStored: false)
     _ = storage.set(Credential(user: "bob", password: "p"), for: space, in: session, isStored: false)
@@ -171,7 +173,7 @@ import TransferModel
   }
 
   /// A full session has no room for another credential, but an existing credential can be replaced.
-  @Test func aSessionHasALimit() {
+  @Test func `number of credentials of a session is limited`() {
     let storage = CredentialStorage()
     for index in 0..<Limits.credentials.value {
       #expect(storage.set(alice, for: place("\(index)"), in: session, isStored: false) == nil)
@@ -184,8 +186,8 @@ import TransferModel
     #expect(storage.set(alice, for: place("other"), in: session, isStored: false) == nil)
   }
 
-  /// A credential that replaces another may always be smaller.
-  @Test func theBytesOfASessionsCredentialsHaveALimit() {
+  /// A smaller credential may always replace another.
+  @Test func `bytes of the credentials of a session are limited`() {
     let storage = CredentialStorage()
     func large(_ size: Int) -> Credential {
       Credential(user: "", password: String(repeating: "x", count: size - 256), persistence: .forSession)
@@ -203,8 +205,8 @@ import TransferModel
     #expect(set(700, for: "another") == Limits.credentialBytes.name)
   }
 
-  /// Those that are in the ledger do not count.
-  @Test func credentialsInMemoryOnlyCountAsMemory() {
+  /// Credentials in the ledger do not count.
+  @Test func `credentials in memory only count towards the quota`() {
     let (storage, files) = (CredentialStorage(), MemoryFiles(capacity: 1000))
     storage.count(session, in: files)
     for index in 0..<9 {
@@ -220,7 +222,7 @@ import TransferModel
   }
 
   /// The ledger follows the changes, in their order.
-  @Test func changesOfStoredCredentialsAreTold() {
+  @Test func `changes of stored credentials are reported in order`() {
     let storage = CredentialStorage()
     let heard = Mutex<[String]>([])
     storage.onChange { _, changes in
@@ -235,7 +237,7 @@ import TransferModel
     _ = storage.set(alice, for: place("a"), in: session, isStored: true)
     _ = storage.set(alice, for: place("memory"), in: session, isStored: false)
     storage.apply(alice, for: place("b"), to: session)
-    // The delegate gave another for the session only: the row goes.
+    // The delegate's credential is for the session only, so the row is deleted.
     _ = storage.set(Credential(user: "bob", password: "p"), for: place("a"), in: session, isStored: false)
     storage.remove([place("a"), place("b"), place("memory"), place("none")], in: session)
     #expect(heard.withLock { $0 } == ["a alice", "a removed", "b removed"])

@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferEngine
 
-/// What a task does about challenges: every road of the state machine.
+/// The handling of challenges: each path of the state machine.
 @Suite struct AuthenticatorTests {
   private static let place = ProtectionSpace(host: "a.test", port: 443, protocolName: "https")
   private static let all = [
@@ -12,7 +12,7 @@ import TransferModel
   private let alice = Credential(user: "alice", password: "a", persistence: .forSession)
   private let bob = Credential(user: "bob", password: "b", persistence: .forSession)
 
-  /// One that is asked by a server, with what surrounds it.
+  /// An authenticator that a server challenges, with its surroundings.
   private struct Subject {
     var authenticator = Authenticator()
     var asks = true
@@ -22,7 +22,7 @@ import TransferModel
     var holdsBody = true
     var refused: [String?] = []
 
-    var surroundings: Authenticator.Surroundings {
+    var surroundings: Authenticator.Context {
       .init(
         attemptLimit: limit, asks: { [asks] _ in asks }, stored: { [stored] _ in stored },
         given: { [given] side in side == .server ? given : nil },
@@ -32,32 +32,34 @@ import TransferModel
     mutating func meet(_ fields: [String], on side: Authenticator.Side = .server) -> String {
       let challenges = HTTPChallenge.parse(fields)
       var refused = refused
-      let verdict = authenticator.consider(challenges, on: side, at: AuthenticatorTests.place, surroundings) {
+      let nextStep = authenticator.handleChallenge(
+        challenges, on: side, at: AuthenticatorTests.place, surroundings
+      ) {
         refused.append($0.credential?.user)
       }
       self.refused = refused
-      return word(verdict, side)
+      return word(nextStep, side)
     }
 
     mutating func use(_ credential: Credential) -> String {
-      let verdict = authenticator.useCredential(credential, on: .server)
-      return word(verdict, .server)
+      let nextStep = authenticator.useCredential(credential, on: .server)
+      return word(nextStep, .server)
     }
     mutating func reject() -> String {
-      let verdict = authenticator.rejectProtectionSpace(on: .server, surroundings)
-      return word(verdict, .server)
+      let nextStep = authenticator.rejectProtectionSpace(on: .server, surroundings)
+      return word(nextStep, .server)
     }
     mutating func byDefault() -> String {
-      let verdict = authenticator.performDefaultHandling(on: .server, surroundings)
-      return word(verdict, .server)
+      let nextStep = authenticator.performDefaultHandling(on: .server, surroundings)
+      return word(nextStep, .server)
     }
     mutating func noTicket() -> String {
-      let verdict = authenticator.tokenFailed(on: .server, surroundings)
-      return word(verdict, .server)
+      let nextStep = authenticator.tokenFailed(on: .server, surroundings)
+      return word(nextStep, .server)
     }
 
-    private func word(_ verdict: Authenticator.Verdict, _ side: Authenticator.Side) -> String {
-      switch verdict {
+    private func word(_ nextStep: Authenticator.NextStep, _ side: Authenticator.Side) -> String {
+      switch nextStep {
       case .pass: return "pass"
       case .exhausted: return "exhausted"
       case .send:
@@ -74,9 +76,10 @@ import TransferModel
     }
   }
 
-  @Test func theStrongestComesFirstAndRejectionMovesOn() {
+  @Test func `strongest scheme comes first, and a rejection tries the next`() {
     var subject = Subject()
-    #expect(subject.meet(Self.all) == "send Negotiate -", "a ticket is tried before anybody is asked")
+    #expect(
+      subject.meet(Self.all) == "send Negotiate -", "a Kerberos ticket is tried before the delegate is asked")
     #expect(subject.noTicket() == "ask Negotiate - 0")
     #expect(subject.reject() == "ask HTTPDigest - 0")
     #expect(subject.reject() == "ask NTLM - 0")
@@ -84,7 +87,7 @@ import TransferModel
     #expect(subject.reject() == "pass")
   }
 
-  @Test func whatWasRejectedStaysSo() {
+  @Test func `rejected scheme stays rejected`() {
     var subject = Subject()
     let offered = ["Digest realm=r, nonce=n, qop=auth", "Basic realm=r"]
     #expect(subject.meet(offered) == "ask HTTPDigest - 0")
@@ -94,7 +97,7 @@ import TransferModel
     #expect(subject.refused == ["alice"])
   }
 
-  @Test func failuresAreCountedAndEnd() {
+  @Test func `refused credentials are counted up to the limit`() {
     var subject = Subject()
     #expect(subject.meet(["Basic realm=r"]) == "ask HTTPBasic - 0")
     for count in 1...2 {
@@ -105,14 +108,14 @@ import TransferModel
     #expect(subject.meet(["Basic realm=r"]) == "exhausted")
   }
 
-  @Test func onlyUnknownSchemesPass() {
+  @Test func `challenges with unknown schemes only are passed on`() {
     var subject = Subject()
     #expect(subject.meet(["Bearer error=x"]) == "pass")
     #expect(subject.meet([]) == "pass")
     #expect(subject.meet(["Digest realm=r, nonce=n, algorithm=SHA-512-224"]) == "pass")
   }
 
-  @Test func theStrongerOfTwoDigestsIsUsed() {
+  @Test func `stronger of two Digest challenges is used`() {
     var subject = Subject()
     let offered = [
       "Digest realm=r, nonce=n, qop=auth", "Digest realm=r, nonce=n, qop=auth, algorithm=SHA-256",
@@ -126,7 +129,7 @@ import TransferModel
     #expect(strongest.authenticator.attempt(.server)?.digest?.value.algorithm == .sha512Truncated)
   }
 
-  @Test func aBodyThatIsNotKnownBeforehandIsNotSigned() {
+  @Test func `body that is not known beforehand is not signed`() {
     let covering = #"Digest realm=r, nonce=n, qop="auth-int", algorithm=SHA-256"#
     var subject = Subject(holdsBody: false)
     #expect(subject.meet([covering]) == "pass")
@@ -136,23 +139,24 @@ import TransferModel
     #expect(subject.authenticator.attempt(.server)?.digest?.value.algorithm == .md5)
   }
 
-  @Test func unaskedWhatIsStoredIsUsedThenWhatTheURLSays() {
+  @Test func `without a delegate, stored credential precedes the one of the URL`() {
     var subject = Subject(asks: false, stored: alice, given: bob)
     #expect(subject.meet(["Basic realm=r"]) == "send HTTPBasic alice")
     #expect(subject.meet(["Basic realm=r"]) == "send HTTPBasic bob")
     #expect(subject.meet(["Basic realm=r"]) == "pass")
   }
 
-  @Test func unaskedAWeakerSchemeWithACredentialDoes() {
+  @Test func `without a delegate, a weaker scheme with a credential is used`() {
     var subject = Subject(asks: false, given: alice)
     #expect(subject.meet(["Negotiate", "Basic realm=r"]) == "send Negotiate -")
     #expect(
-      subject.meet(["Negotiate", "Basic realm=r"]) == "send Negotiate alice", "the ticket was of no use")
+      subject.meet(["Negotiate", "Basic realm=r"]) == "send Negotiate alice", "the ticket was rejected")
     #expect(
-      subject.noTicket() == "send HTTPBasic alice", "a password that makes no token was shown to nobody")
+      subject.noTicket() == "send HTTPBasic alice",
+      "a password without a token was not sent, so it is tried with Basic")
   }
 
-  @Test func defaultHandlingUsesWhatWasProposedOnce() {
+  @Test func `default handling uses the proposed credential once`() {
     var subject = Subject(stored: alice)
     #expect(subject.meet(["Basic realm=r"]) == "ask HTTPBasic alice 0")
     #expect(subject.byDefault() == "send HTTPBasic alice")
@@ -162,7 +166,7 @@ import TransferModel
 
   // MARK: Nonces
 
-  @Test func aStaleNonceIsNoFailureButNotForEver() {
+  @Test func `stale nonce is no failure, up to a limit`() {
     var subject = Subject()
     let stale = ["Digest realm=r, nonce=m, qop=auth, stale=true"]
     _ = subject.meet(["Digest realm=r, nonce=n, qop=auth"])
@@ -172,7 +176,7 @@ import TransferModel
     #expect(subject.meet(stale) == "ask HTTPDigest alice 1")
   }
 
-  @Test func staleNoncesAreCountedFromTheLastRequestThatWasLetIn() {
+  @Test func `confirmed request resets the count of stale nonces`() {
     var subject = Subject()
     let stale = ["Digest realm=r, nonce=m, qop=auth, stale=true"]
     _ = subject.meet(["Digest realm=r, nonce=n, qop=auth"])
@@ -185,7 +189,7 @@ import TransferModel
 
   private static func digest(nonce: String) -> [String] { ["Digest realm=r, nonce=\(nonce), qop=auth"] }
 
-  /// One that the session was let in with before, with nonce n.
+  /// Returns a subject with an authentication that was accepted before, with nonce n.
   private func adopted() -> Subject {
     var first = Subject(asks: false, stored: alice)
     _ = first.meet(Self.digest(nonce: "n"))
@@ -196,12 +200,12 @@ import TransferModel
     return subject
   }
 
-  /// Cameras want a nonce for each request, and do not say `stale`.
+  /// Cameras require a nonce for each request, and do not send `stale`.
   @Test func newNonceAfterSuccessIsAnsweredWithTheSameCredential() {
     var subject = adopted()
     #expect(subject.meet(Self.digest(nonce: "m")) == "send HTTPDigest alice")
     #expect(subject.authenticator.attempt(.server)?.digest?.value.nonce == "m" && subject.refused.isEmpty)
-    // It is told once more, so that the session remembers it; then the next request may want another.
+    // The new attempt is confirmed too, so that the session remembers it. The next request may then need another nonce.
     #expect(subject.authenticator.confirm(.server)?.digest?.value.nonce == "m")
     #expect(subject.meet(Self.digest(nonce: "l")) == "send HTTPDigest alice")
   }
@@ -223,26 +227,27 @@ import TransferModel
     #expect(subject.meet(Self.digest(nonce: "m")) == "pass" && subject.refused == ["alice"])
   }
 
-  /// Another request of the session may be sent before this one is: it must not use up the nonce.
-  @Test func aNewNonceIsForOneRequest() {
+  /// An earlier request of the session must not use up the nonce.
+  @Test func `new nonce is for one request`() {
     var subject = adopted()
     let shared = subject.authenticator.attempt(.server)?.digest
     _ = subject.meet(Self.digest(nonce: "m"))
     #expect(shared?.value.nonce == "n")
   }
 
-  @Test func serverAndProxyAreApart() {
+  @Test func `server and proxy are independent`() {
     var subject = Subject()
     #expect(subject.meet(["Basic realm=p"], on: .proxy) == "ask HTTPBasic - 0")
     #expect(subject.meet(["Basic realm=r"]) == "ask HTTPBasic - 0")
     _ = subject.use(alice)
     #expect(subject.authenticator.attempt(.proxy) == nil)
     #expect(
-      subject.meet(["Negotiate", "Basic realm=p"], on: .proxy) == "ask Negotiate - 0", "no ticket for proxies"
+      subject.meet(["Negotiate", "Basic realm=p"], on: .proxy) == "ask Negotiate - 0",
+      "tickets are not used for proxies"
     )
   }
 
-  @Test func anotherOriginKnowsNothing() {
+  @Test func `another origin gets no credential`() {
     var subject = Subject()
     _ = subject.meet(["Basic realm=r"])
     _ = subject.use(alice)
@@ -251,7 +256,7 @@ import TransferModel
     #expect(subject.meet(["Basic realm=r"]) == "ask HTTPBasic - 0")
   }
 
-  @Test func whatWasLetInIsToldOnceAndWithoutItsToken() {
+  @Test func `accepted attempt is confirmed once, without its token`() {
     var subject = Subject()
     _ = subject.meet(["Negotiate"])
     subject.authenticator.setToken([1], on: .server)
@@ -261,7 +266,7 @@ import TransferModel
     #expect(subject.authenticator.confirm(.proxy) == nil)
   }
 
-  @Test func whatTheSessionKnowsIsTakenAndAskedAboutWhereItFails() {
+  @Test func `refused credential of the session leads to a decision`() {
     var subject = Subject()
     var space = Self.place
     space.authenticationMethod = .httpBasic
@@ -271,7 +276,7 @@ import TransferModel
     #expect(subject.refused == ["bob"])
   }
 
-  @Test func whatLetTheSessionInElsewhereIsNotRefusedByAnotherRealm() {
+  @Test func `challenge of another realm does not refuse a credential`() {
     var subject = Subject()
     var space = Self.place
     space.authenticationMethod = .httpBasic
@@ -281,16 +286,16 @@ import TransferModel
     #expect(subject.refused == [])
   }
 
-  @Test func anotherProxyKnowsNothing() {
+  @Test func `another proxy gets no credential`() {
     var subject = Subject()
     _ = subject.meet(["Basic realm=p"], on: .proxy)
     _ = subject.authenticator.useCredential(alice, on: .proxy)
-    #expect(subject.authenticator.attempt(.proxy)?.isAnswered == true)
+    #expect(subject.authenticator.attempt(.proxy)?.isFromDelegate == true)
     subject.authenticator.leaveProxy()
     #expect(subject.authenticator.attempt(.proxy) == nil)
   }
 
-  @Test func aTicketThatFailedIsNotTakenUpAgain() {
+  @Test func `failed ticket is not tried again`() {
     var subject = Subject(asks: false)
     var space = Self.place
     space.authenticationMethod = .negotiate

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TransferEngine
 
-/// `WWW-Authenticate`, as servers in the field write it (RFC 9110 §11.6.1).
+/// `WWW-Authenticate` as deployed servers write it (RFC 9110 §11.6.1).
 @Suite struct HTTPChallengeTests {
   @Test(arguments: [
     (#"Basic realm="WallyWorld""#, [HTTPChallenge(scheme: "basic", parameters: ["realm": "WallyWorld"])]),
@@ -38,21 +38,20 @@ import Testing
     ("", []), (" , ", []), ("\"", []), ("=x", []),
     ("Basic realm=\"never ends", [HTTPChallenge(scheme: "basic", parameters: ["realm": "never ends"])]),
   ])
-  func reads(_ field: String, _ expected: [HTTPChallenge]) {
+  func `challenges of a field are parsed`(_ field: String, _ expected: [HTTPChallenge]) {
     #expect(HTTPChallenge.parse([field]) == expected)
   }
 
-  @Test func fieldsAreReadOneAfterTheOther() {
+  @Test func `fields are read in order`() {
     let challenges = HTTPChallenge.parse(["Negotiate", #"Digest realm="x", nonce="1""#, #"Basic realm="x""#])
     #expect(challenges.map(\.scheme) == ["negotiate", "digest", "basic"])
   }
 
-  @Test func theFirstOfTwoParametersHolds() {
+  @Test func `first of two parameters counts`() {
     #expect(HTTPChallenge.parse([#"Basic realm="a", realm="b""#]).first?.realm == "a")
   }
 
-  /// Whatever a server sends, reading it comes to an end.
-  @Test func anythingIsReadToItsEnd() {
+  @Test func `any field is read to its end`() {
     var random = SplitMix64(seed: 7)
     let pieces = [
       "Basic", "Digest ", "realm", "=", "\"", "\\", ",", " ", "\t", "x", "/", "==", "é", "nonce=\"", "NTLM",

@@ -5,8 +5,8 @@ import Testing
 @testable import TransferEngine
 
 @Suite struct UploadSourceTests {
-  /// A client's body pauses libcurl while it has no bytes, ends once, and cannot be sent a second time.
-  @Test func aClientsBodyIsReadOnce() async {
+  /// A streamed body pauses libcurl while it has no bytes, ends once, and cannot be sent a second time.
+  @Test func `streamed body is read once`() async {
     let stream = UploadStream(length: nil)
     let source: any UploadSource = stream
     func read() -> UploadDisposition {
@@ -24,7 +24,7 @@ import Testing
     while buffer.withUnsafeMutableBytes({ (empty as any UploadSource).read(into: $0) }) == .paused {
       await Task.yield()
     }
-    empty.wasSent()
+    empty.markSent()
     #expect(await finished == .sent)
   }
 }

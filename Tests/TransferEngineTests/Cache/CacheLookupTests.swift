@@ -6,81 +6,85 @@ import TransferModel
 @testable import TransferEngine
 
 @Suite struct CacheLookupTests {
-  private func verdict(
+  private func nextStep(
     _ stored: [CachedResponse], _ request: CacheRequest = CacheSamples.request(), mayComplete: Bool = true,
     fits: Bool = true
-  ) -> CacheLookup.Verdict {
-    CacheLookup(request: request, mayComplete: mayComplete).verdict(
+  ) -> CacheLookup.NextStep {
+    CacheLookup(request: request, mayComplete: mayComplete).nextStep(
       on: .ready(stored), at: CacheSamples.at(1)
     ) { _ in fits }
   }
 
-  private func use(_ verdict: CacheLookup.Verdict) throws -> CacheUse {
-    guard case .load(let use?) = verdict else { throw Unexpected(verdict: verdict) }
+  private func use(_ nextStep: CacheLookup.NextStep) throws -> CacheTransaction {
+    guard case .load(let use?) = nextStep else { throw Unexpected(nextStep: nextStep) }
     return use
   }
-  private struct Unexpected: Error { let verdict: CacheLookup.Verdict }
+  private struct Unexpected: Error { let nextStep: CacheLookup.NextStep }
 
-  @Test func whatIsFreshAnswers() throws {
+  @Test func `fresh response answers`() throws {
     let request = CacheSamples.request()
     let served = try #require(ServedResponse(CacheSamples.fresh, for: request, at: CacheSamples.at(1)))
-    #expect(verdict([CacheSamples.fresh]) == .serve(CacheSamples.fresh, served, CacheUse(request)))
+    #expect(nextStep([CacheSamples.fresh]) == .serve(CacheSamples.fresh, served, CacheTransaction(request)))
   }
 
-  @Test func whatIsStaleIsAskedAbout() throws {
-    let use = try use(verdict([CacheSamples.stale]))
+  @Test func `stale response is revalidated`() throws {
+    let use = try use(nextStep([CacheSamples.stale]))
     #expect(use.candidate == CacheSamples.stale && use.answer == nil && !use.completesCandidate)
     #expect(use.fields == [.init(name: "If-None-Match", value: "\"v1\"")])
   }
 
-  @Test func whatMayAnswerMeanwhileDoes() throws {
-    guard case .serveWhileAsking(let stored, _, let use, let fields) = verdict([CacheSamples.staleMeanwhile])
+  @Test func `stale response answers during revalidation if allowed`() throws {
+    guard
+      case .serveWhileRevalidating(let stored, _, let use, let fields) = nextStep([
+        CacheSamples.staleMeanwhile
+      ]
+      )
     else {
-      Issue.record("\(verdict([CacheSamples.staleMeanwhile]))")
+      Issue.record("\(nextStep([CacheSamples.staleMeanwhile]))")
       return
     }
     #expect(stored == CacheSamples.staleMeanwhile && use.candidate == nil && fields == stored.conditions)
   }
 
-  /// A part is completed only where it becomes whole here, and nobody is asked about it.
+  /// A partial response is completed only if the whole fits into the cache and the delegate is not asked about caching.
   @Test(arguments: [(true, true), (true, false), (false, true)])
-  func parts(_ mayComplete: Bool, _ fits: Bool) throws {
-    let use = try use(verdict([CacheSamples.part], mayComplete: mayComplete, fits: fits))
+  func `part is completed if its whole fits`(_ mayComplete: Bool, _ fits: Bool) throws {
+    let use = try use(nextStep([CacheSamples.part], mayComplete: mayComplete, fits: fits))
     let isCompleted = mayComplete && fits
     #expect(use.completesCandidate == isCompleted && (use.candidate == nil) == !isCompleted)
     #expect(use.fields.map(\.name) == (isCompleted ? ["Range", "If-Range"] : []))
   }
 
-  /// A reload asks nobody, but what is stale may do where the origin fails: only with the protocol's policy.
-  @Test func nothingStoredGoesToTheOrigin() throws {
-    #expect(try use(verdict([])) == CacheUse(CacheSamples.request()))
+  /// A reload does not revalidate. A stale response may answer if the origin fails, but only with the protocol's policy.
+  @Test func `request without a usable response is sent`() throws {
+    #expect(try use(nextStep([])) == CacheTransaction(CacheSamples.request()))
     let reload = CacheSamples.request(policy: .reloadIgnoringLocalCacheData)
-    #expect(try use(verdict([CacheSamples.fresh], reload)) == CacheUse(reload))
+    #expect(try use(nextStep([CacheSamples.fresh], reload)) == CacheTransaction(reload))
   }
 
-  @Test func whereTheNetworkIsForbiddenNobodyIsAsked() {
+  @Test func `forbidden network allows stored responses only`() {
     let request = CacheSamples.request(policy: .returnCacheDataDontLoad)
-    #expect(verdict([], request) == .refuse)
-    guard case .serve = verdict([CacheSamples.stale], request) else {
-      Issue.record("what is stored must answer")
+    #expect(nextStep([], request) == .refuse)
+    guard case .serve = nextStep([CacheSamples.stale], request) else {
+      Issue.record("the stored response was not served")
       return
     }
   }
 
-  @Test(arguments: [CacheLookup.Shelf.opening, .storing])
-  func unfinishedShelvesAreWaitedFor(_ shelf: CacheLookup.Shelf) {
+  @Test(arguments: [CacheLookup.StoredState.opening, .storing])
+  func `lookup waits for responses that are being stored`(_ shelf: CacheLookup.StoredState) {
     let lookup = CacheLookup(request: CacheSamples.request())
-    #expect(lookup.verdict(on: shelf, at: CacheSamples.start) { _ in true } == .wait(shelf))
+    #expect(lookup.nextStep(on: shelf, at: CacheSamples.start) { _ in true } == .wait(shelf))
   }
 
-  /// One that asks for nobody in particular waits for nothing, and asks about what it was made for.
-  @Test func revalidationsAskAboutTheirOwn() throws {
+  /// A background revalidation does not wait, and uses the response that it was made for.
+  @Test func `background revalidation uses its own response`() throws {
     var lookup = CacheLookup(request: CacheSamples.request())
-    lookup.asksAbout = CacheSamples.fresh
-    let use = try use(lookup.verdict(on: .opening, at: CacheSamples.start) { _ in true })
+    lookup.revalidatedResponse = CacheSamples.fresh
+    let use = try use(lookup.nextStep(on: .opening, at: CacheSamples.start) { _ in true })
     #expect(use.candidate == CacheSamples.fresh && use.fields == CacheSamples.fresh.conditions)
     var elsewhere = CacheLookup(request: CacheSamples.request(url: "http://b.test/"))
-    elsewhere.asksAbout = CacheSamples.fresh
-    #expect(elsewhere.verdict(on: .ready([]), at: CacheSamples.start) { _ in true } == .leave)
+    elsewhere.revalidatedResponse = CacheSamples.fresh
+    #expect(elsewhere.nextStep(on: .ready([]), at: CacheSamples.start) { _ in true } == .bypass)
   }
 }

@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPFields
 import TransferModel
 
-/// Requests and what is stored. Times count from `CacheSamples.start`.
+/// Sample requests and stored responses. Times count from `CacheSamples.start`.
 enum CacheSamples {
   static let start = Timestamp(microseconds: 1_000_000_000_000)
   static let url = "http://a.test/x"
@@ -23,7 +23,7 @@ enum CacheSamples {
     CacheResponseHead(status: status, headers: headers(fields), requestTime: start, responseTime: start)
   }
 
-  /// - Parameter size: bytes of the ten that the whole has.
+  /// - Parameter size: The number of stored bytes; the whole body has ten.
   static func stored(_ fields: [(String, String)], size: Int64 = 10) -> CachedResponse {
     CachedResponse(
       answering: request(), head(200, [("ETag", "\"v1\""), ("Content-Length", "10")] + fields), size: size,

@@ -9,7 +9,7 @@ import TransferModel
 @testable import TransferEngine
 
 @Suite struct SessionCacheTests {
-  /// What was posted to a loop that turns when it is told to.
+  /// A queue of posted actions that the test runs one by one.
   private final class Turns: Sendable {
     private let posted = Mutex<[@Sendable () -> Void]>([])
     private let bell = Gate()
@@ -18,17 +18,17 @@ import TransferModel
       posted.withLock { $0.append(action) }
       bell.open()
     }
-    /// Waits for something that was posted, and does it.
+    /// Waits for a posted action, and runs it.
     func turn() {
       bell.wait()
       posted.withLock { $0.removeFirst() }()
     }
   }
 
-  /// Whoever asks in a later turn finds the cache ready: by then all who waited must have gone on, in their order.
-  @Test func thoseWhoWaitGoOnInTheTurnInWhichTheCacheIsReady() {
+  /// A later request finds the cache ready, so all waiting actions must have run before it, in their order.
+  @Test func `all waiting actions run in the turn that opens the cache`() {
     let directory = TemporaryDirectory.make("ferry-session-cache") + "/cache"
-    let (turns, pool) = (Turns(), WorkerPool(name: "test-cache", threads: 1))
+    let (turns, pool) = (Turns(), ThreadPool(name: "test-cache", threads: 1))
     defer { pool.stop() }
     let cache = ResponseCache(
       directory: directory, memoryCapacity: 1000, diskCapacity: 1000, pool: pool, post: { turns.post($0) })

@@ -18,7 +18,8 @@ import TransferModel
     let egress = EgressPolicy(allowedNetworks: [try #require(IPNetwork(network))])
     let probe = OriginProbe(
       loop: loop, egress: egress,
-      authorities: TLSAuthorities(try authority.map(TLSRoots.init(pem:)) ?? TLSRoots()))
+      authorities: CertificateAuthorities(
+        try authority.map(CertificateAuthoritySet.init(pem:)) ?? CertificateAuthoritySet()))
     try await body(probe)
     await probe.close()
     await loop.stopAndJoin()
@@ -33,41 +34,41 @@ import TransferModel
     return (0..<10).contains(seconds)
   }
 
-  @Test func openPortsAreReachedWithoutARequest() async throws {
+  @Test func `open port is reached without a request`() async throws {
     let origin = TestOrigin { _, _ in true }
     try await withProbe { probe in
       let result = await probe.probe(try CurlURL(origin.url + "/"), timeout: .seconds(10))
-      #expect(isOK(result.nameLookup) && isOK(result.connect) && result.tls == .notTaken)
+      #expect(isOK(result.nameLookup) && isOK(result.connect) && result.tls == .skipped)
       #expect(result.remoteAddress == "127.0.0.1" && result.failure == nil)
     }
     #expect(origin.requests.isEmpty)
   }
 
-  @Test func closedPortsRefuse() async throws {
+  @Test func `closed port is reported as refused`() async throws {
     let (descriptor, port) = Silent.bind()
     defer { close(descriptor) }
     try await withProbe { probe in
       let result = await probe.probe(try CurlURL("http://127.0.0.1:\(port)/"), timeout: .seconds(10))
-      #expect(isOK(result.nameLookup) && hasFailed(result.connect) && result.tls == .notTaken)
+      #expect(isOK(result.nameLookup) && hasFailed(result.connect) && result.tls == .skipped)
       #expect(result.failure?.result == .couldntConnect && result.failure?.rule == nil)
       #expect(result.failure?.message.isEmpty == false)
     }
   }
 
-  @Test func namesThatAreNoneAreNotFound() async throws {
+  @Test func `unknown name is reported as not found`() async throws {
     try await withProbe { probe in
       let result = await probe.probe(try CurlURL("https://nonexistent.invalid/"), timeout: .seconds(20))
       guard case .failed = result.nameLookup else {
         Issue.record("\(result)")
         return
       }
-      #expect(result.connect == .notTaken && result.tls == .notTaken && result.remoteAddress == nil)
+      #expect(result.connect == .skipped && result.tls == .skipped && result.remoteAddress == nil)
       #expect(result.failure?.result == .couldntResolveHost)
     }
   }
 
   @Test(arguments: [(true, .ok), (false, .peerFailedVerification)] as [(Bool, CurlResult)])
-  func tlsIsJudged(_ isKnown: Bool, _ expected: CurlResult) async throws {
+  func `certificate is verified`(_ isKnown: Bool, _ expected: CurlResult) async throws {
     let server = try OpenSSLServer(isByHand: true)
     let authority = try CertificateKit.shared().authority
     try await withProbe(trusting: isKnown ? authority : nil) { probe in
@@ -79,7 +80,7 @@ import TransferModel
     }
   }
 
-  @Test func whoNeverSpeaksTLSRunsOutOfTime() async throws {
+  @Test func `server without TLS leads to a timeout`() async throws {
     let silent = Silent()
     try await withProbe { probe in
       let url = try CurlURL("https://127.0.0.1:\(silent.port)/")
@@ -89,7 +90,7 @@ import TransferModel
     }
   }
 
-  @Test func forbiddenAddressesAreNotConnectedTo() async throws {
+  @Test func `forbidden address is not connected to`() async throws {
     let origin = TestOrigin { _, _ in true }
     try await withProbe(allowing: "192.0.2.0/24") { probe in
       let result = await probe.probe(try CurlURL(origin.url + "/"), timeout: .seconds(10))
@@ -98,7 +99,7 @@ import TransferModel
     }
   }
 
-  @Test func closingEndsWhatIsUnderWay() async throws {
+  @Test func `closing the probe ends running attempts`() async throws {
     let silent = Silent()
     try await withProbe { probe in
       let url = try CurlURL("https://127.0.0.1:\(silent.port)/")
@@ -107,12 +108,12 @@ import TransferModel
       await probe.close()
       #expect(await result.failure?.result == .abortedByCallback)
       let later = await probe.probe(url, timeout: .seconds(60))
-      #expect(later.nameLookup == .notTaken && later.failure?.result == .abortedByCallback)
+      #expect(later.nameLookup == .skipped && later.failure?.result == .abortedByCallback)
     }
   }
 }
 
-/// A port that takes connections (its backlog does) and says nothing.
+/// A port that accepts connections, by its backlog, and sends nothing.
 private final class Silent {
   let port: Int
   private let descriptor: Int32
@@ -123,7 +124,7 @@ private final class Silent {
   }
   deinit { close(descriptor) }
 
-  /// A port that is nobody else's meanwhile.
+  /// Returns a port that no other process uses meanwhile.
   static func bind() -> (descriptor: Int32, port: Int) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()

@@ -34,14 +34,14 @@ import TransferModel
       (kept, head(206, "bytes 40-59/104"), .append(at: 40)),
       (unknown, head(206, "bytes 40-59/60"), .append(at: 40)),
       (unknown, head(206, "bytes 40-59/*"), .append(at: 40)),
-      // The answer to If-Range need not repeat the validator.
+      // The response to If-Range need not repeat the validator.
       (kept, head(206, "bytes 40-103/104", []), .append(at: 40)),
       (dated, head(206, "bytes 40-103/104", []), .append(at: 40)),
       (dated, head(206, "bytes 40-103/104", [("Last-Modified", date)]), .append(at: 40)),
-      // The total changed.
+      // The total has changed.
       (kept, head(206, "bytes 40-113/114"), .startAgain), (kept, head(206, "bytes 40-59/60"), .startAgain),
       (kept, head(206, "bytes 40-104/*"), .startAgain),
-      // Another place, or none.
+      // Another offset, or none.
       (kept, head(206, "bytes 39-103/104"), .startAgain), (kept, head(206, "bytes 0-103/104"), .startAgain),
       (kept, head(206), .startAgain), (kept, head(206, "items 40-103/104"), .startAgain),
       (
@@ -58,16 +58,16 @@ import TransferModel
         .startAgain
       ),
       (kept, head(206, "bytes 40-103/104", [("ETag", "\"v1\""), ("Content-Encoding", "gzip")]), .startAgain),
-      // An envelope of several ranges must not have the field of one.
+      // A response with several ranges must not have the field of one.
       (kept, head(206, "bytes 40-103/104", multipart), .startAgain),
-      // The whole, or what looks like it.
+      // The whole body, or a response that resembles it.
       (kept, head(200), .deliver), (kept, head(200, "bytes 0-103/104"), .deliver),
       (kept, head(200, "bytes 40-103/104"), .startAgain), (kept, head(200, "bytes */104"), .startAgain),
       (kept, head(200, "bytes 0-39/104"), .startAgain), (kept, head(200, "bytes 0-103/*"), .deliver),
       (kept, head(203, "bytes 40-103/104"), .startAgain), (kept, head(416, "bytes */104"), .startAgain),
       (kept, head(404), .deliver), (kept, head(503), .deliver), (kept, head(204), .deliver),
-    ] as [(PartialBody, ResponseHead, RangeAssembly.HeadVerdict)])
-  func firstHeadDecides(_ kept: PartialBody, _ head: ResponseHead, _ expected: RangeAssembly.HeadVerdict) {
+    ] as [(PartialBody, ResponseHead, RangeAssembly.HeadAction)])
+  func firstHeadDecides(_ kept: PartialBody, _ head: ResponseHead, _ expected: RangeAssembly.HeadAction) {
     var ranges = RangeAssembly(kept)
     #expect(ranges.handle(head, from: "http://a/b") == expected)
     if case .append = expected {
@@ -77,13 +77,13 @@ import TransferModel
     }
   }
 
-  /// A validator says nothing of another resource, to which a redirect may lead.
+  /// A redirect may lead to another resource, for which the validator does not count.
   @Test(
     arguments: [
       (nil, .append(at: 40)), ("http://a/b", .append(at: 40)), ("http://a/c", .startAgain),
       ("http://b/b", .startAgain),
-    ] as [(String?, RangeAssembly.HeadVerdict)])
-  func bytesOfOneResourceAreJoined(_ resource: String?, _ expected: RangeAssembly.HeadVerdict) {
+    ] as [(String?, RangeAssembly.HeadAction)])
+  func `only bytes of one resource are joined`(_ resource: String?, _ expected: RangeAssembly.HeadAction) {
     let kept = PartialBody(offset: 40, total: 104, validator: "\"v1\"", resource: resource)
     var ranges = RangeAssembly(kept)
     #expect(ranges.handle(Self.head(206, "bytes 40-103/104"), from: "http://a/b") == expected)
@@ -95,7 +95,7 @@ import TransferModel
     #expect(ranges.take(1000) == .taken && ranges.end() == .whole && ranges.open?.validator == nil)
   }
 
-  @Test func shortRangeLeadsToTheNext() {
+  @Test func `short range leads to a request for the rest`() {
     var ranges = RangeAssembly(Self.kept)
     #expect(ranges.handle(Self.head(206, "bytes 40-59/*"), from: "http://a/b") == .append(at: 40))
     #expect(ranges.take(20) == .taken && ranges.end() == .next && ranges.offset == 60 && ranges.isOpen)
@@ -109,13 +109,13 @@ import TransferModel
     var ranges = RangeAssembly(Self.kept)
     #expect(ranges.handle(Self.head(206, "bytes 40-103/104"), from: "http://a/b") == .append(at: 40))
     #expect(ranges.take(64) == .taken && ranges.take(1) == .startAgain && ranges.offset == nil)
-    // A 206 is no answer to a request for the whole.
+    // A 206 is no response to a request for the whole body.
     var other = ranges
     #expect(other.handle(Self.head(206, "bytes 0-103/104"), from: "http://a/b") == .fail)
     #expect(ranges.handle(Self.head(206, "bytes 40-103/104"), from: "http://a/b") == .fail && ranges.isBroken)
   }
 
-  @Test func unsatisfiedRangeAtTheKeptLengthCompletesAnUnknownTotal() {
+  @Test func `unsatisfied range at the kept length means a whole body`() {
     var ranges = RangeAssembly(Self.unknown)
     #expect(ranges.handle(Self.head(206, "bytes 40-59/*"), from: "http://a/b") == .append(at: 40))
     #expect(ranges.take(20) == .taken && ranges.end() == .next)
@@ -126,7 +126,7 @@ import TransferModel
     #expect(silent.handle(Self.head(416), from: "http://a/b") == .startAgain)
   }
 
-  @Test(arguments: [401, 404, 500, 503]) func otherAnswerToTheRestStops(_ status: Int) {
+  @Test(arguments: [401, 404, 500, 503]) func `response other than a range ends the assembly`(_ status: Int) {
     var ranges = RangeAssembly(Self.kept)
     _ = ranges.handle(Self.head(206, "bytes 40-59/*"), from: "http://a/b")
     #expect(ranges.take(20) == .taken && ranges.end() == .next)
@@ -134,7 +134,7 @@ import TransferModel
     #expect(ranges.open?.validator == "\"v1\"" && ranges.offset == 60)
   }
 
-  @Test func rangesAreLimited() {
+  @Test func `number of further ranges is limited`() {
     var ranges = RangeAssembly(PartialBody(offset: 1, total: 5000, validator: "\"v1\""))
     var count = 0
     while true {
@@ -148,18 +148,18 @@ import TransferModel
     #expect(count == Limits.ranges.value && ranges.offset == 1002 && ranges.open?.validator != nil)
   }
 
-  @Test func emptyRangeIsNotAskedForAgain() {
+  @Test func `empty range is not requested again`() {
     var ranges = RangeAssembly(Self.kept)
     _ = ranges.handle(Self.head(206, "bytes 40-103/104"), from: "http://a/b")
     #expect(ranges.end() == .short && ranges.offset == 40)
   }
 
-  /// An origin that lies in every field: what is called whole is the origin's version, byte for byte, or was delivered as it came.
-  @Test(arguments: 1...20 as ClosedRange<UInt64>) func lyingOriginNeverMakesAMixedBody(_ seed: UInt64) {
+  /// An origin with random fields: each body that is called whole is one version, byte for byte, or was delivered as received.
+  @Test(arguments: 1...20 as ClosedRange<UInt64>) func `lying origin never mixes versions`(_ seed: UInt64) {
     var generator = SplitMix64(seed: seed)
     for _ in 0..<500 {
       var ranges = RangeAssembly(Bool.random(using: &generator) ? Self.kept : Self.unknown)
-      /// The version of each byte that is kept.
+      /// The version of each kept byte.
       var body = [Int](repeating: 1, count: 40)
       var requests = 0
       attempt: while true {

@@ -7,17 +7,17 @@ import TransferModel
 
 @testable import TransferEngine
 
-/// What the delegate's answers lead to, and what follows the end of the wire.
+/// The outcomes of the delegate's answers, and of the end of a request.
 @Suite struct TransferAnswerTests {
-  private final class Body: BodyToken { func detach() {} }
+  private final class Body: BodyToken { func cancel() {} }
 
   private static let proposed = TransferRequest(url: "http://a.test/y")
   private static let other = TransferRequest(url: "http://b.test/")
 
   private static func machine(_ hold: TransferState.WaitReason? = nil) -> TransferMachine {
     var machine = TransferMachine(job)
-    machine.course.goOnWire()
-    if let hold { machine.course.pause(for: hold) }
+    machine.lifecycle.enterWire()
+    if let hold { machine.lifecycle.pause(for: hold) }
     return machine
   }
 
@@ -32,8 +32,8 @@ import TransferModel
       asksForRedirects: true)
   }
 
-  private static func text(_ verdict: TransferMachine.AnswerVerdict) -> String {
-    switch verdict {
+  private static func text(_ nextStep: TransferMachine.AnswerAction) -> String {
+    switch nextStep {
     case .follow(let request): "follow \(request.url)"
     case .accept: "accept"
     case .challenge(let answer, let side): "challenge \(side) \(answer)"
@@ -46,7 +46,7 @@ import TransferModel
     }
   }
 
-  /// - Parameter goesOn: nothing is waited for any more; else it is clear only later what follows.
+  /// - Parameter goesOn: Whether the answer ends the wait. Otherwise the next step is known later.
   @Test(
     arguments: [
       (.redirect(proposed: proposed), .redirect(other), "follow http://b.test/", true),
@@ -68,31 +68,31 @@ import TransferModel
       (.cache, .byDefault, "drop", false), (.connectivity, .allow, "drop", false),
       (.files, .byDefault, "drop", false), (.token(.server), .byDefault, "drop", false),
     ] as [(TransferState.WaitReason, TransferAnswer, String, Bool)])
-  private func answers(
+  private func `answer to a decision leads to its outcome`(
     _ hold: TransferState.WaitReason, _ answer: TransferAnswer, _ expected: String, _ goesOn: Bool
   ) throws {
     var machine = Self.machine(hold)
     let number = machine.ask()
-    let before = machine.course
-    let early = machine.take(answer, to: number - 1, about: try Self.asked())
-    #expect(Self.text(early) == "drop" && machine.course == before)
-    let verdict = machine.take(answer, to: number, about: try Self.asked())
-    #expect(Self.text(verdict) == expected)
-    #expect((machine.course.hold == nil) == goesOn)
+    let before = machine.lifecycle
+    let early = machine.answerAction(answer, to: number - 1, about: try Self.asked())
+    #expect(Self.text(early) == "drop" && machine.lifecycle == before)
+    let nextStep = machine.answerAction(answer, to: number, about: try Self.asked())
+    #expect(Self.text(nextStep) == expected)
+    #expect((machine.lifecycle.waitReason == nil) == goesOn)
     if goesOn {
-      #expect(machine.course.flow.receive == [])
-      let again = machine.take(answer, to: number, about: try Self.asked())
+      #expect(machine.lifecycle.flow.receive == [])
+      let again = machine.answerAction(answer, to: number, about: try Self.asked())
       #expect(Self.text(again) == "drop")
     } else {
-      #expect(machine.course == before)
+      #expect(machine.lifecycle == before)
     }
-    if case .follow(let request) = verdict { #expect(machine.course.next == request) }
+    if case .follow(let request) = nextStep { #expect(machine.lifecycle.next == request) }
   }
 
-  /// The next question has a number of its own, also where a task goes on that was asked about before.
-  @Test func questionsAreCountedOn() {
+  /// The next decision has a number of its own, even if decisions were requested before the task resumed.
+  @Test func `decision numbers continue those of the job`() {
     var job = Self.job
-    job.questions = 6
+    job.decisionCount = 6
     var machine = TransferMachine(job)
     let numbers = [machine.ask(), machine.ask()]
     #expect(numbers == [7, 8])
@@ -102,45 +102,45 @@ import TransferModel
     arguments: [
       (.end, true, nil, .askForBody), (.end, false, nil, .goOn), (.trust, false, nil, .ask(.serverTrust)),
       (.certificate, true, nil, .ask(.clientCertificate)), (.trust, false, .response, .goOn),
-    ] as [(TLSHandshake.Question, Bool, TransferState.WaitReason?, TransferMachine.HandshakeVerdict)])
-  private func handshakes(
-    _ question: TLSHandshake.Question, _ lacksBody: Bool, _ hold: TransferState.WaitReason?,
-    _ expected: TransferMachine.HandshakeVerdict
+    ] as [(TLSHandshake.PausePoint, Bool, TransferState.WaitReason?, TransferMachine.HandshakeAction)])
+  private func `handshake continues, is refused or needs a decision`(
+    _ question: TLSHandshake.PausePoint, _ lacksBody: Bool, _ hold: TransferState.WaitReason?,
+    _ expected: TransferMachine.HandshakeAction
   ) {
-    func verdict(
+    func nextStep(
       _ machine: TransferMachine, isPastConnect: Bool = false, isForNobody: Bool = false,
       isTrusted: Bool = false
-    ) -> TransferMachine.HandshakeVerdict {
-      machine.meet(
+    ) -> TransferMachine.HandshakeAction {
+      machine.handshakeAction(
         question, isPastConnect: isPastConnect, isForNobody: isForNobody, lacksBody: lacksBody,
         isTrusted: isTrusted)
     }
     let machine = Self.machine(hold)
-    #expect(verdict(machine) == expected)
-    #expect(verdict(machine, isPastConnect: true) == .goOn && verdict(machine, isForNobody: true) == .goOn)
-    #expect(verdict(TransferMachine(Self.job)) == .refuse)
-    let trusted = verdict(machine, isTrusted: true)
+    #expect(nextStep(machine) == expected)
+    #expect(nextStep(machine, isPastConnect: true) == .goOn && nextStep(machine, isForNobody: true) == .goOn)
+    #expect(nextStep(TransferMachine(Self.job)) == .refuse)
+    let trusted = nextStep(machine, isTrusted: true)
     #expect(trusted == (expected == .ask(.serverTrust) ? .trust : expected))
   }
 
-  /// A request whose answer is asked about keeps how it ended until it is clear what follows.
-  @Test func theWireEndsBeforeTheAnswer() {
+  /// A request with an open decision keeps its error until the decision is answered.
+  @Test func `request ends before the answer`() {
     let error = TransferError(.networkConnectionLost, "gone")
     var machine = Self.machine(.response)
     let held = machine.wireEnded(
       error, status: 200, hasResponse: true, lacksNetwork: false, at: CacheSamples.start)
-    #expect(held == .leaveQueue && machine.course.state.isParked && !machine.wantsBody)
-    machine.course.decided()
-    #expect(machine.course.step(hasDelivery: false) == .settle(error))
+    #expect(held == .leaveQueue && machine.lifecycle.state.isParked && !machine.wantsBody)
+    machine.lifecycle.decisionReceived()
+    #expect(machine.lifecycle.step(hasDelivery: false) == .settle(error))
     machine = Self.machine()
     let ends = machine.wireEnded(
       nil, status: 200, hasResponse: true, lacksNetwork: false, at: CacheSamples.start)
-    #expect(ends == .settle(nil) && machine.course.state.isOnWire && machine.course.wireEnd == nil)
+    #expect(ends == .settle(nil) && machine.lifecycle.state.isOnWire && machine.lifecycle.wireEnd == nil)
   }
 
-  /// Order: next request, network wait, cache, pending decision.
+  /// The order: next request, network wait, cache, pending decision.
   @Test(arguments: [nil, .response] as [TransferState.WaitReason?])
-  private func endOfTheWire(_ hold: TransferState.WaitReason?) {
+  private func `end of a request leads to the next step in order`(_ hold: TransferState.WaitReason?) {
     func next(_ machine: TransferMachine, lacksNetwork: Bool) -> TransferAction {
       var machine = machine
       return machine.wireEnded(
@@ -148,44 +148,44 @@ import TransferModel
     }
     var machine = Self.machine(hold)
     #expect(next(machine, lacksNetwork: false) == (hold == nil ? .settle(nil) : .leaveQueue))
-    machine.cache = CacheUse(CacheSamples.request())
+    machine.cache = CacheTransaction(CacheSamples.request())
     machine.cache?.candidate = CacheSamples.part
     machine.cache?.completesCandidate = true
     #expect(next(machine, lacksNetwork: false) == .join(CacheSamples.part, error: nil))
     machine.cache?.answer = CacheSamples.fresh
     #expect(next(machine, lacksNetwork: false) == .serveInstead(CacheSamples.fresh))
     #expect(next(machine, lacksNetwork: true) == .waitForNetwork)
-    machine.course.send(Self.other)
+    machine.lifecycle.send(Self.other)
     #expect(next(machine, lacksNetwork: true) == .sendNext(Self.other))
   }
 
-  /// Bytes are of no use to anybody once it is clear that another request goes out, that it fails, or that something stored answers.
-  @Test func bytesAreWantedByTheirTaskAlone() {
+  /// Bytes are not needed after another request, a failure or a stored response was chosen.
+  @Test func `body is needed only for the response of the task`() {
     var machine = Self.machine()
     #expect(machine.wantsBody && machine.cut == .wait)
-    machine.course.send(Self.other)
+    machine.lifecycle.send(Self.other)
     #expect(!machine.wantsBody && machine.cut == .sendNext(Self.other))
     machine = Self.machine()
-    machine.cache = CacheUse(CacheSamples.request())
+    machine.cache = CacheTransaction(CacheSamples.request())
     #expect(machine.wantsBody)
     machine.cache?.answer = CacheSamples.fresh
     #expect(!machine.wantsBody && machine.cut == .serveInstead(CacheSamples.fresh))
   }
 
-  @Test func whatIsStoredAnswersInTime() {
+  @Test func `stored response answers after a timeout`() {
     func answer(_ machine: TransferMachine, hasResponse: Bool = false) -> CachedResponse? {
       machine.answerOnTimeout(hasResponse: hasResponse, at: CacheSamples.at(30))
     }
     var machine = Self.machine()
     #expect(answer(machine) == nil)
-    machine.cache = CacheUse(CacheSamples.request())
+    machine.cache = CacheTransaction(CacheSamples.request())
     machine.cache?.candidate = CacheSamples.staleIfError
     #expect(answer(machine) == CacheSamples.staleIfError && answer(machine, hasResponse: true) == nil)
     machine.cache?.candidate = CacheSamples.stale
     #expect(answer(machine) == nil)
     machine.cache?.answer = CacheSamples.stale
     #expect(answer(machine) == CacheSamples.stale)
-    machine.course.send(Self.other)
+    machine.lifecycle.send(Self.other)
     #expect(answer(machine) == nil)
   }
 }

@@ -28,14 +28,14 @@ import TransferModel
       headers: HTTPHeaders(fields.map { .init(name: $0.0, value: $0.1) }))
   }
 
-  private static func surroundings(asks: Bool, stored: Credential? = nil) -> Authenticator.Surroundings {
+  private static func surroundings(asks: Bool, stored: Credential? = nil) -> Authenticator.Context {
     .init(attemptLimit: 3, asks: { _ in asks }, stored: { _ in stored }, given: { _ in nil })
   }
 
   private enum Kind { case pass, sendAgain, ask, exhausted, follow, askWhere, send, fail, accept, stop }
 
-  private static func kind(_ verdict: TransferMachine.Verdict) -> Kind {
-    switch verdict {
+  private static func kind(_ nextStep: TransferMachine.ResponseAction) -> Kind {
+    switch nextStep {
     case .challenge(.pass, _): .pass
     case .challenge(.send, _): .sendAgain
     case .challenge(.ask, _): .ask
@@ -52,7 +52,7 @@ import TransferModel
   private static let basic = ("WWW-Authenticate", "Basic realm=\"r\"")
   private static let away = ("Location", "/y")
 
-  /// Who asks for credentials is heard before anything else that the answer says.
+  /// A challenge comes before everything else in a response.
   @Test(
     arguments: [
       (200, [], false, .accept), (404, [], true, .accept), (500, [away], true, .accept),
@@ -63,19 +63,19 @@ import TransferModel
   private func heads(_ status: Int, _ fields: [(String, String)], _ asks: Bool, _ expected: Kind) throws {
     let job = Self.job()
     var machine = TransferMachine(job)
-    let verdict = machine.handle(
+    let nextStep = machine.handle(
       Self.head(status, fields), to: try Self.asked(job, asks: asks), Self.surroundings(asks: asks),
       refused: { _ in })
-    #expect(Self.kind(verdict) == expected)
+    #expect(Self.kind(nextStep) == expected)
   }
 
-  /// Bytes wait in the body's file for the rest: no question may take their place.
+  /// Bytes wait in the body's file for the rest, so no decision may replace them.
   @Test(
     arguments: [
       (401, [basic], true, .stop), (401, [basic], false, .pass), (302, [away], true, .stop),
       (302, [away], false, .follow), (200, [], true, .accept),
     ] as [(Int, [(String, String)], Bool, Kind)])
-  private func headsWhileBytesWait(
+  private func `no decision is requested while bytes wait`(
     _ status: Int, _ fields: [(String, String)], _ asks: Bool, _ expected: Kind
   ) throws {
     let job = Self.job()
@@ -83,14 +83,14 @@ import TransferModel
     machine.ranges = RangeAssembly(PartialBody(offset: 1, total: 9, validator: "\"v\""))
     _ = machine.ranges.handle(Self.head(206, [("Content-Range", "bytes 1-8/9")]), from: "http://a/")
     #expect(machine.ranges.take(1) == .taken && machine.ranges.end() == .next)
-    let verdict = machine.handle(
+    let nextStep = machine.handle(
       Self.head(status, fields), to: try Self.asked(job, asks: asks), Self.surroundings(asks: asks),
       refused: { _ in })
-    #expect(Self.kind(verdict) == expected)
+    #expect(Self.kind(nextStep) == expected)
   }
 
-  /// A stored credential is shown once; what is refused is told, and the answer is the result then.
-  @Test func credentialsAreShownOnce() throws {
+  /// A stored credential is sent once. After its refusal the response is the result.
+  @Test func `refused credential is sent once`() throws {
     let job = Self.job()
     var machine = TransferMachine(job)
     let surroundings = Self.surroundings(asks: false, stored: Credential(user: "u", password: "p"))
@@ -111,7 +111,7 @@ import TransferModel
       (417, "100-continue", .send), (417, "x, 100-CONTINUE", .send), (417, "x", .accept), (417, nil, .accept),
       (400, "100-continue", .accept),
     ] as [(Int, String?, Kind)])
-  private func expectationsAreWithheldOnce(_ status: Int, _ expect: String?, _ expected: Kind) throws {
+  private func `expectation is withheld once`(_ status: Int, _ expect: String?, _ expected: Kind) throws {
     let fields = expect.map { [HTTPHeaders.Field(name: "expect", value: $0)] } ?? []
     for isOfSession in [false, true] {
       var request = TransferRequest(url: "http://a.test/x", method: "POST", body: .data([1]))
@@ -126,27 +126,27 @@ import TransferModel
         request: request, priority: 0.5)
       var machine = TransferMachine(job)
       for (round, kind) in [expected, .accept].enumerated() {
-        let verdict = machine.handle(
+        let nextStep = machine.handle(
           Self.head(status), to: try Self.asked(job), Self.surroundings(asks: false), refused: { _ in })
-        #expect(Self.kind(verdict) == kind, "round \(round)")
+        #expect(Self.kind(nextStep) == kind, "round \(round)")
         #expect(machine.withholdsExpect == (expected == .send))
       }
     }
   }
 
-  /// What the server of an upload has kept is sent no more; another origin is shown nothing of this one's.
-  @Test func uploadsGoOn() throws {
+  /// Bytes that the server has kept are not sent again.
+  @Test func `interrupted upload sends the rest`() throws {
     let job = Self.job(.upload, body: .data([1, 2, 3]))
     var machine = TransferMachine(job)
     let kept = Self.head(
       104, [("Upload-Draft-Interop-Version", "8"), ("Location", "/up")])
-    let isKept = machine.upload?.take(informational: kept, at: try CurlURL(job.request.url))
+    let isKept = machine.upload?.handleInformational(informational: kept, at: try CurlURL(job.request.url))
     #expect(isKept == true)
     let part = Self.head(201, [("Upload-Complete", "?0"), ("Upload-Offset", "2")])
-    let verdict = machine.handle(
+    let nextStep = machine.handle(
       part, to: try Self.asked(job), Self.surroundings(asks: false), refused: { _ in })
-    guard case .send(let rest) = verdict else {
-      Issue.record("\(verdict)")
+    guard case .send(let rest) = nextStep else {
+      Issue.record("\(nextStep)")
       return
     }
     #expect(rest.method == "PATCH" && rest.body == .data([3]))
@@ -154,8 +154,8 @@ import TransferModel
     #expect(machine.upload?.range == 2..<3)
   }
 
-  /// Whatever an origin answers: a task whose delegate decides nothing comes to an end.
-  @Test(arguments: 1...20 as ClosedRange<UInt64>) func walk(_ seed: UInt64) throws {
+  /// For all responses of an origin, a task without decisions ends.
+  @Test(arguments: 1...20 as ClosedRange<UInt64>) func `every transfer ends`(_ seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     let credential = Credential(user: "u", password: "p")
     for _ in 0..<50 {

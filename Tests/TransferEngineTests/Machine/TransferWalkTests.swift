@@ -6,17 +6,18 @@ import TransferModel
 
 @testable import TransferEngine
 
-/// One transfer among an origin, a delegate and clients that do anything at any time. What its machine says is done as its worker does it.
+/// One transfer with an origin, a delegate and clients that act at random. The walk carries out the machine's actions like the transfer
+/// loop.
 private struct Walk {
   private var generator: SplitMix64
   private(set) var machine = TransferMachine(Walk.job)
   private(set) var isQueued = false
   private(set) var ends = 0
-  /// Requests that went out.
+  /// The number of sent requests.
   private(set) var sent = 0
-  /// Requests of the task that were decided on.
+  /// The number of requests that the machine decided to send.
   private var decided = 1
-  /// The origin redirects no more, and the delegate goes along.
+  /// Whether the origin has stopped redirecting and the delegate agrees to everything.
   private var isCalm = false
 
   private static let job = TransferJob(
@@ -32,12 +33,12 @@ private struct Walk {
 
   private mutating func chance(_ part: Int) -> Bool { Int.random(in: 0..<part, using: &generator) == 0 }
 
-  // MARK: What a worker does
+  // MARK: The transfer loop
 
-  private mutating func enqueue() { isQueued = machine.course.queue() || isQueued }
+  private mutating func enqueue() { isQueued = machine.lifecycle.queue() || isQueued }
 
   private mutating func proceed() {
-    perform(machine.course.step(hasDelivery: false))
+    perform(machine.lifecycle.step(hasDelivery: false))
   }
 
   private mutating func perform(_ action: TransferAction?) {
@@ -55,16 +56,16 @@ private struct Walk {
 
   private mutating func sendNext(_ next: TransferRequest) {
     machine.prepare(next, leavesOrigin: false)
-    machine.course.park()
+    machine.lifecycle.park()
     isQueued = false
     decided += 1
     enqueue()
   }
 
   private mutating func settle() {
-    if !isCalm, machine.course.wireEnd == nil, chance(4) {
-      machine.course.endWire(nil)
-      machine.course.wait(for: .caching)
+    if !isCalm, machine.lifecycle.wireEnd == nil, chance(4) {
+      machine.lifecycle.endWire(nil)
+      machine.lifecycle.wait(for: .caching)
       isQueued = false
       _ = machine.ask()
     } else {
@@ -73,27 +74,27 @@ private struct Walk {
   }
 
   private mutating func finish() {
-    machine.course.finish()
+    machine.lifecycle.finish()
     isQueued = false
     ends += 1
   }
 
-  /// Takes its place on the wire, or does first what must be done before.
+  /// Enters the wire, or waits for a file, token or cache first.
   private mutating func goOut(_ needs: [TransferState.WaitReason]) {
     if let need = needs.first(where: { _ in !isCalm && chance(3) }) {
-      machine.course.wait(for: need)
+      machine.lifecycle.wait(for: need)
     } else {
-      machine.course.goOnWire()
+      machine.lifecycle.enterWire()
       sent += 1
     }
   }
 
-  // MARK: What happens
+  // MARK: Events
 
   mutating func step() throws {
     switch Int.random(in: 0..<10, using: &generator) {
-    case 0: perform(machine.course.suspend())
-    case 1: perform(machine.course.resume())
+    case 0: perform(machine.lifecycle.suspend())
+    case 1: perform(machine.lifecycle.resume())
     case 2 where chance(20): cancel()
     case 3, 4: try answer()
     default: happen()
@@ -101,12 +102,12 @@ private struct Walk {
   }
 
   private mutating func cancel() {
-    let ending = TransferCourse.Ending(error: TransferError(.cancelled, ""), keepsPartial: true)
-    guard machine.course.abort(ending) == .now else { return }
-    if machine.course.state.isOnWire {
-      machine.course.leave()
-      _ = machine.course.endHandshake()
-      machine.course.park()
+    let ending = TransferLifecycle.Ending(error: TransferError(.cancelled, ""), keepsPartial: true)
+    guard machine.lifecycle.abort(ending) == .now else { return }
+    if machine.lifecycle.state.isOnWire {
+      machine.lifecycle.discardRest()
+      _ = machine.lifecycle.endHandshake()
+      machine.lifecycle.park()
     }
     finish()
   }
@@ -116,33 +117,35 @@ private struct Walk {
       .redirect(Self.other), .redirect(nil), .challenge(.useNoCredential), .allow,
       .caching(.allowed, headers: nil), .byDefault,
     ]
-    let number = isCalm || chance(2) ? machine.questions : Int.random(in: 0...9, using: &generator)
+    let number = isCalm || chance(2) ? machine.decisionCount : Int.random(in: 0...9, using: &generator)
     let asked = TransferMachine.Request(
       request: Self.job.request, url: try #require(Self.asked), proxy: nil,
       sharedConfiguration: Self.job.sharedConfiguration, asksForRedirects: true)
     let answer = isCalm ? .byDefault : answers.randomElement(using: &generator) ?? .allow
-    switch machine.take(answer, to: number, about: asked) {
+    switch machine.answerAction(answer, to: number, about: asked) {
     case .challenge:
-      // Nothing is shown: the answer that is here is the task's.
-      machine.course.decided()
-      perform(machine.course.move)
-    case .handshake: _ = machine.course.endHandshake()
+      // No credential is sent: the received response is the task's.
+      machine.lifecycle.decisionReceived()
+      perform(machine.lifecycle.move)
+    case .handshake: _ = machine.lifecycle.endHandshake()
     case .fail: cancel()
-    case .follow, .accept, .allow, .store: perform(machine.course.move)
+    case .follow, .accept, .allow, .store: perform(machine.lifecycle.move)
     case .send, .drop: break
     }
   }
 
   private mutating func happen() {
-    switch machine.course.state {
+    switch machine.lifecycle.state {
     case .finishing: break
     case .queued: goOut([.files, .token(.server), .cache])
-    case .parked:
-      if machine.course.stopWaiting(for: .files) {
-        perform(machine.course.endOnceOpened ?? machine.course.sendAtLast())
-      } else if machine.course.stopWaiting(for: .token(.server)) {
-        perform(machine.course.sendAtLast())
-      } else if machine.course.stopWaiting(for: .connectivity) || machine.course.stopWaiting(for: .cache) {
+    case .offWire:
+      if machine.lifecycle.stopWaiting(for: .files) {
+        perform(machine.lifecycle.endOnceOpened ?? machine.lifecycle.sendWhenReady())
+      } else if machine.lifecycle.stopWaiting(for: .token(.server)) {
+        perform(machine.lifecycle.sendWhenReady())
+      } else if machine.lifecycle.stopWaiting(for: .connectivity)
+        || machine.lifecycle.stopWaiting(for: .cache)
+      {
         isQueued = false
         proceed()
       }
@@ -151,69 +154,69 @@ private struct Walk {
   }
 
   private mutating func onWire() {
-    guard machine.course.hold == nil, !isCalm, !machine.course.flow.isSuspended, !chance(3) else {
-      // A held answer may end; a held handshake goes nowhere.
-      guard machine.course.hold?.isInHandshake != true else { return }
+    guard machine.lifecycle.waitReason == nil, !isCalm, !machine.lifecycle.flow.isSuspended, !chance(3) else {
+      // A held response may end, but a held handshake makes no progress.
+      guard machine.lifecycle.waitReason?.isInHandshake != true else { return }
       return wireEnds()
     }
     guard machine.wantsBody else {
-      if !machine.course.discard(32 * 1024) { wireEnds() }
+      if !machine.lifecycle.discard(32 * 1024) { wireEnds() }
       return
     }
     let holds: [TransferState.WaitReason] = [
       .redirect(proposed: Self.other), .response, .challenge(.server), .handshake,
     ]
     if chance(2), let hold = holds.randomElement(using: &generator) {
-      machine.course.pause(for: hold)
+      machine.lifecycle.pause(for: hold)
       _ = machine.ask()
     } else if chance(3) {
-      machine.course.send(Self.other)
+      machine.lifecycle.send(Self.other)
     } else if chance(5) {
-      machine.course.endWire(TransferError(.cannotParseResponse, ""))
+      machine.lifecycle.endWire(TransferError(.cannotParseResponse, ""))
     }
   }
 
   private mutating func wireEnds() {
     let error = chance(4) ? TransferError(.networkConnectionLost, "") : nil
-    // What has an answer that is asked about had a network.
-    let mayLackNetwork = error != nil && machine.course.hold == nil && !isCalm
-    let verdict = machine.wireEnded(
+    // A transfer with an open decision has had a network.
+    let mayLackNetwork = error != nil && machine.lifecycle.waitReason == nil && !isCalm
+    let nextStep = machine.wireEnded(
       error, status: 200, hasResponse: true, lacksNetwork: mayLackNetwork && chance(2),
       at: Timestamp(microseconds: 0))
-    switch verdict {
+    switch nextStep {
     case .waitForNetwork:
-      machine.course.forgetAnswer()
-      machine.course.wait(for: .connectivity)
+      machine.lifecycle.discardResponse()
+      machine.lifecycle.wait(for: .connectivity)
       (isQueued, decided) = (false, decided + 1)
     case .settle:
-      machine.course.park()
+      machine.lifecycle.park()
       settle()
-    default: perform(verdict)
+    default: perform(nextStep)
     }
   }
 
-  // MARK: What must hold
+  // MARK: Invariants
 
   func check() throws {
-    let course = machine.course
+    let course = machine.lifecycle
     if course.state == .queued {
-      try #require(isQueued && course.hold == nil && !course.flow.isSuspended && course.next == nil)
+      try #require(isQueued && course.waitReason == nil && !course.flow.isSuspended && course.next == nil)
     }
-    if course.hold?.isInHandshake == true { try #require(course.state.isOnWire) }
+    if course.waitReason?.isInHandshake == true { try #require(course.state.isOnWire) }
     if course.flow.receive.contains(.decision) {
-      try #require(course.hold != nil || course.state == .finishing)
+      try #require(course.waitReason != nil || course.state == .finishing)
     }
     try #require((course.state == .finishing) == (ends == 1) && ends <= 1)
-    if ends == 1 { try #require(!isQueued && course.hold == nil) }
-    // No request goes out that nobody decided on, and none twice.
+    if ends == 1 { try #require(!isQueued && course.waitReason == nil) }
+    // Each sent request was decided, and none is sent twice.
     try #require(sent <= decided)
   }
 
-  /// Everybody goes along from here on.
+  /// Lets origin, delegate and clients cooperate from now on.
   mutating func calmDown() throws {
     isCalm = true
     for _ in 0..<20 where ends == 0 {
-      perform(machine.course.resume())
+      perform(machine.lifecycle.resume())
       happen()
       try answer()
       try check()
@@ -222,8 +225,8 @@ private struct Walk {
 }
 
 @Suite struct TransferWalkTests {
-  /// Whatever happens in whatever order: a transfer ends once, and comes to its end when it is let.
-  @Test(arguments: 1...200 as ClosedRange<UInt64>) func walk(_ seed: UInt64) throws {
+  /// For all orders of events: a transfer ends once, and ends soon after all parties cooperate.
+  @Test(arguments: 1...200 as ClosedRange<UInt64>) func `every transfer ends once`(_ seed: UInt64) throws {
     var walk = try Walk(seed: seed)
     for _ in 0..<Int(seed) {
       try walk.step()

@@ -12,7 +12,7 @@ import TransferModel
     return IdleSessions(limits: limits)
   }
 
-  @Test func whoIsIdleForLongCloses() {
+  @Test func `session that was idle for its lifetime closes`() {
     var idle = idle { $0.lifetime = .seconds(60) }
     #expect(idle.nextDeadline == nil)
     for number in 0..<3 { idle.insert(id(UInt64(number)), descriptors: 3, at: start + .seconds(number)) }
@@ -22,7 +22,7 @@ import TransferModel
     #expect(idle.nextDeadline == start + .seconds(62))
   }
 
-  @Test func whoWorksKeepsItsConnections() {
+  @Test func `busy session keeps its connections`() {
     var idle = idle()
     idle.insert(id(1), descriptors: 3, at: start)
     idle.insert(id(2), descriptors: 3, at: start)
@@ -33,7 +33,7 @@ import TransferModel
     #expect(idle.nextDeadline == start + .seconds(90))
   }
 
-  @Test func theLongestIdleMakeRoom() {
+  @Test func `longest idle sessions make room for others`() {
     var many = idle { $0.sessions = 2 }
     var wide = idle { $0.descriptors = 10 }
     var large = idle { $0.bytes = 10 }
@@ -42,32 +42,32 @@ import TransferModel
       wide.insert(id(number), descriptors: 4, at: start)
       for _ in 0..<2 { large.insert(id(number), descriptors: 0, bytes: 4, at: start) }
     }
-    #expect(large.areTooMany && large.takeOverdue(at: start) == [id(1), id(2)] && !large.areTooMany)
-    #expect(many.areTooMany && wide.areTooMany)
+    #expect(large.exceedsLimits && large.takeOverdue(at: start) == [id(1), id(2)] && !large.exceedsLimits)
+    #expect(many.exceedsLimits && wide.exceedsLimits)
     #expect(many.takeOverdue(at: start) == [id(1), id(2)])
     #expect(wide.takeOverdue(at: start) == [id(1), id(2)])
-    #expect(!many.areTooMany && !wide.areTooMany)
+    #expect(!many.exceedsLimits && !wide.exceedsLimits)
     #expect(wide.takeAll() == [id(3), id(4)] && wide.takeAll() == [] && wide.nextDeadline == nil)
   }
 
-  /// Sessions without connections count by their bytes only, and a client that reads does not make a session idle anew.
-  @Test func whatCanBeReadAgainCountsByItself() {
+  /// Sessions without connections count by their bytes only. A client that reads does not restart a session's idle time.
+  @Test func `data that can be read again counts separately`() {
     var idle = idle { ($0.sessions, $0.bytes) = (1, 10) }
     for number in 1...3 as ClosedRange<UInt64> {
       idle.insert(id(number), descriptors: 0, bytes: 3, at: start)
     }
     idle.insert(id(4), descriptors: 2, at: start + .seconds(30))
-    #expect(!idle.areTooMany && idle.contains(id(1)) && !idle.contains(id(5)))
+    #expect(!idle.exceedsLimits && idle.contains(id(1)) && !idle.contains(id(5)))
     idle.update(id(2), bytes: 5)
     idle.update(id(5), bytes: 99)
-    #expect(idle.areTooMany && idle.takeOverdue(at: start) == [id(1)])
+    #expect(idle.exceedsLimits && idle.takeOverdue(at: start) == [id(1)])
     #expect(idle.takeOverdue(at: start + .seconds(60)) == [id(2), id(3)])
     #expect(idle.nextDeadline == start + .seconds(90))
   }
 
-  /// Idle sessions may have an eighth of the process's descriptors, whatever those are.
+  /// Idle sessions may have an eighth of the process's descriptors.
   @Test(arguments: [(256, 1, 32), (1024, 2, 64), (1 << 20, 1, 2048), (1024, 0, 128)])
-  func limitsFollowTheProcess(_ limit: Int, _ workers: Int, _ descriptors: Int) {
+  func `limits follow the descriptor limit`(_ limit: Int, _ workers: Int, _ descriptors: Int) {
     #expect(IdleSessions.Limits(descriptorLimit: limit, workers: workers).descriptors == descriptors)
   }
 }

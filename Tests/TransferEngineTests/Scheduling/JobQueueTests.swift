@@ -13,24 +13,24 @@ import TransferModel
       request: TransferRequest(url: "http://a.test/"), priority: 0.5)
   }
 
-  @Test func aJobIsTakenOnceWhenItsTurnComes() throws {
+  @Test func `job is taken once when it has a slot`() throws {
     var queue = JobQueue(maximumActive: 10)
     let (job, url) = (Self.job(1), try CurlURL("http://a.test/"))
     #expect(queue.submit(job, url, limit: 1) == [job.task])
-    let (first, second) = (queue.take(job.task), queue.take(job.task))
+    let (first, second) = (queue.dequeue(job.task), queue.dequeue(job.task))
     #expect(first?.job.task == job.task && second == nil)
-    // From here on it is a transfer's: its queue knows no job of it.
+    // From now on the task is a transfer, and the queue has no job of it.
     let (dropped, isSuspended) = (queue.drop(job.task), queue.suspend(job.task))
     #expect(dropped == nil && !isSuspended)
   }
 
-  /// What is set while a job waits, or is suspended, is what it is carried out with.
-  @Test func aSuspendedJobKeepsWhatIsSaidOfIt() throws {
+  /// A change of a waiting or suspended job applies when the job is resumed.
+  @Test func `suspended job keeps its changes`() throws {
     var queue = JobQueue(maximumActive: 0)
     let (job, url) = (Self.job(1), try CurlURL("http://a.test/"))
     #expect(queue.submit(job, url, limit: 1).isEmpty)
     queue.setRate(7, of: job.task)
-    let (isSuspended, taken) = (queue.suspend(job.task), queue.take(job.task))
+    let (isSuspended, taken) = (queue.suspend(job.task), queue.dequeue(job.task))
     #expect(isSuspended && taken == nil)
     queue.setPriority(0.9, of: job.task)
     let (resumed, again) = (queue.resume(job.task), queue.resume(job.task))
@@ -38,8 +38,8 @@ import TransferModel
     #expect(again == nil)
   }
 
-  /// However tasks come, wait, are suspended and dropped: each job comes out once, and no slot is lost.
-  @Test(arguments: 1...10 as ClosedRange<UInt64>) func walk(_ seed: UInt64) throws {
+  /// A random walk: each job is taken once, and no slot is lost.
+  @Test(arguments: 1...10 as ClosedRange<UInt64>) func `each job is taken once`(_ seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     var queue = JobQueue(maximumActive: 3)
     let url = try CurlURL("http://a.test/")
@@ -47,7 +47,7 @@ import TransferModel
     var next = 0
     func start(_ tasks: [TaskID], _ queue: inout JobQueue) throws {
       for task in tasks {
-        let (waited, job, isNew) = (held.remove(task), queue.take(task), active.insert(task).inserted)
+        let (waited, job, isNew) = (held.remove(task), queue.dequeue(task), active.insert(task).inserted)
         try #require(waited != nil && job != nil && isNew)
       }
       #expect(active.count <= 2 && (held.isEmpty || active.count == 2))

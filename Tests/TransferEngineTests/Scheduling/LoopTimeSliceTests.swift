@@ -2,12 +2,12 @@ import Testing
 
 @testable import TransferEngine
 
-/// A transfer that always has bytes gives others their turn.
+/// A transfer that always has bytes lets others take their turn.
 @Suite struct LoopTimeSliceTests {
   private static let start = ContinuousClock.now
   private static let piece = 16 * 1024
 
-  /// Takes pieces, each after a pause, until the turn is over or there were `most`; how many.
+  /// Consumes pieces, each after a pause, until the turn is over. Returns the number of pieces; 0 if the turn does not end.
   private static func pieces(
     of size: Int = piece, every pause: Duration = .zero, isAlone: Bool = false, isStream: Bool = false
   ) -> Int {
@@ -21,7 +21,7 @@ import Testing
     return 0
   }
 
-  @Test func turnEndsAfterSomePiecesHoweverShort() {
+  @Test func `turn ends after some pieces of any size`() {
     for (isAlone, isStream) in [(true, true), (true, false), (false, true), (false, false)] {
       let count = Self.pieces(of: 1, every: .microseconds(1), isAlone: isAlone, isStream: isStream)
       #expect(count == LoopTimeSlice.pieces)
@@ -36,8 +36,8 @@ import Testing
 
   @Test func turnEndsAtTheByteLimitIfNotAlone() {
     #expect(Self.pieces(isAlone: true) == LoopTimeSlice.pieces)
-    #expect(Self.pieces(isStream: true) == LoopTimeSlice.pieces, "to stop a stream costs a frame")
-    // Where a buffer ends with a shorter piece, and where none does.
+    #expect(Self.pieces(isStream: true) == LoopTimeSlice.pieces, "pausing a stream costs a frame")
+    // With a buffer that ends with a shorter piece, and without one.
     #expect(Self.pieces(of: Self.piece - 1) == 17)
     #expect(Self.pieces() == 32)
   }

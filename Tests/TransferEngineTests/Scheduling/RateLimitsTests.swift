@@ -5,15 +5,15 @@ import Testing
 @Suite struct RateLimitsTests {
   private static let start = ContinuousClock.now
 
-  @Test func whereThereIsNoLimitNothingIsOwed() {
+  @Test func `transfer without a limit has no debt`() {
     var limits = RateLimits(own: nil, shared: nil, at: Self.start)
     limits.charge(.max, at: Self.start)
     #expect(!limits.areAny && limits.debt(at: Self.start) == nil)
   }
 
-  /// Who has two limits waits for the slower one; those who share one wait for each other.
-  @Test func theLongerDebtCounts() throws {
-    let shared = SharedLimit(bytesPerSecond: 1000)
+  /// A transfer with two limits waits for the slower one. Transfers that share a limit wait for each other.
+  @Test func `longer debt counts`() throws {
+    let shared = SharedRateLimit(bytesPerSecond: 1000)
     var both = RateLimits(own: 100, shared: shared, at: Self.start)
     var other = RateLimits(own: nil, shared: shared, at: Self.start)
     both.charge(10_000, at: Self.start)
@@ -25,8 +25,8 @@ import Testing
     #expect(try #require(both.debt(at: Self.start)) > others)
   }
 
-  /// A new rate begins without what was owed at the old one.
-  @Test func aNewRateOwesNothing() {
+  /// A new rate starts without the debt of the old one.
+  @Test func `new rate starts without debt`() {
     var limits = RateLimits(own: 1, shared: nil, at: Self.start)
     limits.charge(1_000_000, at: Self.start)
     #expect(limits.debt(at: Self.start) != nil)

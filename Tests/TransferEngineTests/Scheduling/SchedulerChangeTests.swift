@@ -3,13 +3,13 @@ import TransferModel
 
 @testable import TransferEngine
 
-/// What changes while tasks wait or run.
+/// Changes while tasks wait or run.
 @Suite struct SchedulerChangeTests {
-  private static let lane = Scheduler.Lane(session: .shared, origin: "http://a:80")
+  private static let lane = Scheduler.Queue(session: .shared, origin: "http://a:80")
 
   private func id(_ number: UInt64) -> TaskID { TaskID(high: 0, low: number) }
 
-  /// One that runs, 0, and others that wait with these priorities.
+  /// Returns a scheduler with running task 0, and waiting tasks with these priorities.
   private func scheduler(_ priorities: [Double]) -> Scheduler {
     var scheduler = Scheduler(maximumActive: 10)
     #expect(scheduler.submit(id(0), in: Self.lane, limit: 1, priority: 0) == [id(0)])
@@ -30,7 +30,7 @@ import TransferModel
     return order
   }
 
-  @Test func aWaitingTaskMovesUpAndDown() {
+  @Test func `priority moves a waiting task up and down`() {
     var up = scheduler([0.9, 0.5, 0.1])
     up.setPriority(1, of: id(3))
     #expect(up.countOfWaiting == 3)
@@ -40,15 +40,15 @@ import TransferModel
     #expect(order(&down) == [2, 3, 1])
   }
 
-  @Test func theLastOfManyChangesCounts() {
+  @Test func `last of many changes counts`() {
     var scheduler = scheduler([0.9, 0.5])
     for priority in [0, 1, 0.2, 0.8, 0.3] { scheduler.setPriority(priority, of: id(1)) }
     #expect(scheduler.countOfWaiting == 2)
     #expect(order(&scheduler) == [2, 1])
   }
 
-  /// A client may set priorities as often as it likes, and cancel what waits.
-  @Test func changesTakeNoMemory() {
+  /// A client may set priorities any number of times, and cancel waiting tasks.
+  @Test func `changes of priority use no memory`() {
     var scheduler = scheduler([0.9, 0.5])
     for number in 0..<10_000 { scheduler.setPriority(Double(number % 7), of: id(1)) }
     #expect(scheduler.countOfEntries <= 2 * 2 + Scheduler.spareEntries)
@@ -61,14 +61,14 @@ import TransferModel
     #expect(order(&scheduler) == [2, 1])
   }
 
-  @Test func aTaskThatWasMovedCanBeTakenOut() {
+  @Test func `task with a changed priority can be removed`() {
     var scheduler = scheduler([0.9, 0.5])
     scheduler.setPriority(1, of: id(2))
     #expect(scheduler.remove(id(2)).isEmpty)
     #expect(order(&scheduler) == [1])
   }
 
-  @Test func whatDoesNotWaitHasNoPlace() {
+  @Test func `change of a task that does not wait has no effect`() {
     var scheduler = scheduler([0.5])
     scheduler.setPriority(1, of: id(0))
     scheduler.setPriority(1, of: id(7))
@@ -76,7 +76,7 @@ import TransferModel
     #expect(order(&scheduler) == [1])
   }
 
-  @Test func anActiveTaskGoesOnUnderAnotherName() {
+  @Test func `renamed task stays active`() {
     var scheduler = scheduler([0.5])
     scheduler.rename(id(0), to: id(9))
     scheduler.rename(id(7), to: id(8))

@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import TransferEngine
 
-/// What the scheduler promises, as slowly as it can be said.
+/// A simple and slow model of the scheduler.
 private struct NaiveScheduler {
   struct Waiting {
     let task: TaskID
@@ -17,7 +17,7 @@ private struct NaiveScheduler {
   var waiting: [Waiting] = []
   var active: [TaskID: Int] = [:]
   var serial = 0
-  /// Starts in other lanes since a lane could have started one.
+  /// The number of starts in other lanes since each lane could have started a task.
   var patience: [Int]
 
   init(maximumActive: Int, limits: [Int]) {
@@ -29,9 +29,10 @@ private struct NaiveScheduler {
   func isFree(_ lane: Int) -> Bool { active.values.count { $0 == lane } < limits[lane] }
   func canStart(_ lane: Int) -> Bool { isFree(lane) && waiting.contains { $0.lane == lane } }
 
-  /// Takes the start of a task, where the rules allow it.
+  /// Starts a task, if the rules permit it.
   mutating func start(_ task: TaskID) throws {
-    let index = try #require(waiting.firstIndex { $0.task == task }, "started without waiting")
+    let index = try #require(
+      waiting.firstIndex { $0.task == task }, "a task was started that was not waiting")
     let chosen = waiting[index]
     try #require(active.count < maximumActive)
     try #require(isFree(chosen.lane))
@@ -39,17 +40,17 @@ private struct NaiveScheduler {
       other.lane != chosen.lane
         || (chosen.priority, -chosen.serial) >= (other.priority, -other.serial)
     }
-    try #require(isBest, "not the most urgent of its lane")
+    try #require(isBest, "the started task is not the most urgent of its lane")
     for lane in limits.indices {
       patience[lane] = lane == chosen.lane || !canStart(lane) ? 0 : patience[lane] + 1
-      // The lanes ahead of it, and the one that took the slot in which it became free.
+      // The lanes ahead of this one, and the lane that took the slot in which this one became free.
       try #require(patience[lane] <= limits.count, "lane \(lane) starves")
     }
     waiting.remove(at: index)
     active[task] = chosen.lane
   }
 
-  /// Nothing waits that could run.
+  /// Checks that no task waits that could run.
   mutating func checkBusy() throws {
     for lane in limits.indices where !canStart(lane) { patience[lane] = 0 }
     guard active.count < maximumActive else { return }
@@ -59,15 +60,15 @@ private struct NaiveScheduler {
 
 @Suite struct SchedulerWalkTests {
   @Test(arguments: [(UInt64(1), 4), (2, 1), (3, 9), (4, 1000)])
-  func agreesWithTheNaiveModel(_ seed: UInt64, _ maximumActive: Int) throws {
+  func `scheduler agrees with the model`(_ seed: UInt64, _ maximumActive: Int) throws {
     var generator = SplitMix64(seed: seed)
     let limits = [1, 2, 3, 6, 2]
-    let lanes = limits.indices.map { Scheduler.Lane(session: .shared, origin: "http://\($0):80") }
+    let lanes = limits.indices.map { Scheduler.Queue(session: .shared, origin: "http://\($0):80") }
     var scheduler = Scheduler(maximumActive: maximumActive)
     var model = NaiveScheduler(maximumActive: maximumActive, limits: limits)
     var (submitted, removed) = (0, 0)
     for step in 0..<20_000 {
-      // The load swells and ebbs, so that queues fill and drain.
+      // The load rises and falls, so that queues fill and drain.
       let share = step / 500 % 2 == 0 ? 6 : 4
       let isSubmit = Int.random(in: 0..<10, using: &generator) < share && model.waiting.count < 150
       let started: [TaskID]
@@ -102,7 +103,7 @@ private struct NaiveScheduler {
     return running.randomElement(using: &generator)
   }
 
-  /// No task is lost: with every end another begins, until none is left.
+  /// Ends all tasks. With every end another task starts, until none is left, so no task is lost.
   private func drain(_ scheduler: inout Scheduler, _ model: inout NaiveScheduler) throws {
     while let task = model.active.keys.min() {
       model.active[task] = nil

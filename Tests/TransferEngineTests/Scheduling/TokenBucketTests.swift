@@ -10,12 +10,12 @@ import Testing
     (1, 1024), (10_239, 1024), (10_240, 1024), (10_250, 1025), (1_000_000, 100_000),
     (1_000_000_000_000, 100_000_000_000), (0, 1024), (-5, 1024),
   ])
-  func aNewBucketIsFull(_ rate: Int, _ burst: Int) {
+  func `new bucket is full`(_ rate: Int, _ burst: Int) {
     var bucket = TokenBucket(bytesPerSecond: rate, now: start)
     #expect(bucket.burst == burst)
-    bucket.take(burst, at: start)
+    bucket.consume(burst, at: start)
     #expect(bucket.delay(at: start) == nil)
-    bucket.take(1, at: start)
+    bucket.consume(1, at: start)
     #expect(bucket.delay(at: start) != nil)
   }
 
@@ -26,64 +26,64 @@ import Testing
     (7, 3, Duration(attoseconds: 428_571_428_571_428_572)),
     (Int.max, Int.max, .seconds(1)), (1, Int.max - 1024, .seconds(Int.max - 1024)),
   ])
-  func aDebtTakesItsTimeToTheAttosecond(_ rate: Int, _ debt: Int, _ expected: Duration) throws {
+  func `delay of a debt is exact to the attosecond`(_ rate: Int, _ debt: Int, _ expected: Duration) throws {
     var bucket = TokenBucket(bytesPerSecond: rate, now: start)
-    bucket.take(bucket.burst, at: start)
-    bucket.take(debt, at: start)
+    bucket.consume(bucket.burst, at: start)
+    bucket.consume(debt, at: start)
     #expect(bucket.delay(at: start) == expected)
     let instant = Duration(attoseconds: 1)
     #expect(bucket.delay(at: start + (expected - instant)) == instant)
     #expect(bucket.delay(at: start + expected) == nil)
   }
 
-  @Test func idleTimeSavesNoMoreThanTheBurst() {
+  @Test func `idle time saves at most the burst`() {
     for rate in [1, 1000, 1_000_000, 1_000_000_000_000, Int.max] {
       for idle in [Duration.seconds(2000), .seconds(100 * 365 * 86_400), .seconds(Int.max / 4)] {
         var bucket = TokenBucket(bytesPerSecond: rate, now: start)
-        bucket.take(bucket.burst, at: start)
-        bucket.take(bucket.burst, at: start + idle)
+        bucket.consume(bucket.burst, at: start)
+        bucket.consume(bucket.burst, at: start + idle)
         #expect(bucket.delay(at: start + idle) == nil)
-        bucket.take(1, at: start + idle)
+        bucket.consume(1, at: start + idle)
         #expect(bucket.delay(at: start + idle) != nil)
       }
     }
   }
 
-  @Test func oddInputDoesNoHarm() {
+  @Test func `unusual input does no harm`() {
     var bucket = TokenBucket(bytesPerSecond: 1000, now: start)
-    bucket.take(1024, at: start)
-    bucket.take(-1_000_000, at: start)
-    bucket.take(0, at: start)
+    bucket.consume(1024, at: start)
+    bucket.consume(-1_000_000, at: start)
+    bucket.consume(0, at: start)
     #expect(bucket.delay(at: start) == nil)
-    bucket.take(1000, at: start + .seconds(1))
-    // An earlier instant earns nothing, and the way back from it nothing either.
-    bucket.take(1000, at: start)
+    bucket.consume(1000, at: start + .seconds(1))
+    // Neither an earlier instant nor the time back from it earns bytes.
+    bucket.consume(1000, at: start)
     #expect(bucket.delay(at: start) == .seconds(1))
     #expect(bucket.delay(at: start + .seconds(1)) == .seconds(1))
     #expect(bucket.delay(at: start + .seconds(2)) == nil)
-    for _ in 0..<5 { bucket.take(.max, at: start) }
+    for _ in 0..<5 { bucket.consume(.max, at: start) }
     #expect(bucket.delay(at: start + .seconds(1)) == .seconds(Int.max) / 1000)
   }
 
   @Test(arguments: [1, 3, 7, 999, 1_000_003, 999_999_999_989, 1_000_000_000_000])
-  func yearsOfSmallChunksDoNotDrift(_ rate: Int) throws {
+  func `years of small chunks do not drift`(_ rate: Int) throws {
     var bucket = TokenBucket(bytesPerSecond: rate, now: start)
-    bucket.take(bucket.burst, at: start)
+    bucket.consume(bucket.burst, at: start)
     let chunk = max(rate / 1000, 1)
-    for _ in 0..<50_000 { bucket.take(chunk, at: start) }
+    for _ in 0..<50_000 { bucket.consume(chunk, at: start) }
     let owed = Int128(chunk) * 50_000
     let time = (owed * 1_000_000_000_000_000_000 + Int128(rate) - 1) / Int128(rate)
     var now = start
-    // Settled at times that divide by nothing.
+    // Settled at uneven times.
     for _ in 0..<1000 {
       now += Duration(attoseconds: time / 1000)
-      bucket.take(0, at: now)
+      bucket.consume(0, at: now)
     }
     let rest = time - time / 1000 * 1000
     #expect(bucket.delay(at: now) == (rest == 0 ? nil : Duration(attoseconds: rest)))
-    // Ten years on, a second is still a second.
+    // After ten years, a second is still a second.
     now += .seconds(10 * 365 * 86_400)
-    bucket.take(bucket.burst + rate, at: now)
+    bucket.consume(bucket.burst + rate, at: now)
     #expect(bucket.delay(at: now) == .seconds(1))
   }
 }
@@ -94,7 +94,7 @@ import Testing
     let count: Int
   }
 
-  /// A user that takes a chunk, waits as told, sometimes longer, and returns what it took at which time.
+  /// Takes chunks and waits as required, sometimes longer. Returns the taken bytes with their times.
   private func walk(
     rate: Int, largest: Int, lateness: Duration, count: Int, using generator: inout SplitMix64
   ) -> [Taken] {
@@ -106,7 +106,7 @@ import Testing
         now += delay + Duration(attoseconds: Int128.random(in: 0...lateness.attoseconds, using: &generator))
       }
       let chunk = Int.random(in: 1...largest, using: &generator)
-      bucket.take(chunk, at: now)
+      bucket.consume(chunk, at: now)
       return Taken(time: start.duration(to: now), count: chunk)
     }
   }
@@ -118,7 +118,7 @@ import Testing
   ]
 
   @Test(arguments: cases)
-  func noWindowHasMoreThanItsRateAndTheBurst(_ seed: UInt64, _ rate: Int, _ largest: Int) throws {
+  func `no window exceeds rate and burst`(_ seed: UInt64, _ rate: Int, _ largest: Int) throws {
     var generator = SplitMix64(seed: seed)
     let burst = TokenBucket(bytesPerSecond: rate, now: .now).burst
     for lateness in [Duration.zero, .milliseconds(40), .seconds(10)] {
@@ -138,11 +138,11 @@ import Testing
   }
 
   @Test(arguments: cases)
-  func aGreedyUserGetsItsRate(_ seed: UInt64, _ rate: Int, _ largest: Int) throws {
+  func `greedy user gets its rate`(_ seed: UInt64, _ rate: Int, _ largest: Int) throws {
     var generator = SplitMix64(seed: seed)
     for lateness in [Duration.zero, .milliseconds(2), .milliseconds(90)] {
       let taken = walk(rate: rate, largest: largest, lateness: lateness, count: 5000, using: &generator)
-      // The last chunk has not been waited for.
+      // The last chunk was not waited for.
       let bytes = taken.dropLast().reduce(0.0) { $0 + Double($1.count) }
       let time = try #require(taken.last).time / .seconds(1)
       #expect(bytes >= 0.95 * Double(rate) * time, "\(bytes) bytes in \(time) s")

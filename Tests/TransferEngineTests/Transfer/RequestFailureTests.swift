@@ -16,8 +16,8 @@ import TransferModel
     _ failure: RequestFailure, _ result: CurlResult, _ report: RequestFailure.Report? = .init()
   ) -> TransferError.Reason { failure.error(result, report).reason }
 
-  /// What Ferry caused itself is Ferry's to name, whatever libcurl makes of it.
-  @Test func whatFerryCausedComesFirst() {
+  /// If Ferry caused a failure, its own error replaces libcurl's.
+  @Test func `failure by Ferry has its own error`() {
     let egress = Self.failure { ($0.refusedRule, $0.bodyFault) = ("rule", "short") }
     #expect(egress.error(.couldntConnect, nil).rule == "rule")
     #expect(egress.error(.abortedByCallback, nil).rule == "rule" && egress.error(.recvError, nil).rule == nil)
@@ -39,26 +39,26 @@ import TransferModel
     #expect(Self.reason(parts, .ok) == .url(.cannotParseResponse))
   }
 
-  @Test func descriptorsThatLackAreNoNetwork() {
+  @Test func `lack of descriptors is no network failure`() {
     let error = Self.failure().error(.couldntConnect, .init(lacksDescriptor: true))
     #expect(error.reason == .url(.cannotConnectToHost) && error.underlying?.library == "posix")
   }
 
-  /// A proxy's refusal counts until the request is past it.
+  /// A proxy's refusal counts until the request is sent to the origin.
   @Test(
     arguments: [
       (.http, 407, false, .userAuthenticationRequired), (.http, 403, false, .cannotConnectToHost),
       (.http, 407, true, .networkConnectionLost), (nil, 407, false, .networkConnectionLost),
       (.http, 200, false, .networkConnectionLost),
     ] as [(ProxyServer.Kind?, Int, Bool, URLErrorCode)])
-  func proxies(_ kind: ProxyServer.Kind?, _ status: Int, _ isPast: Bool, _ expected: URLErrorCode) {
+  func `proxy refusal`(_ kind: ProxyServer.Kind?, _ status: Int, _ isPast: Bool, _ expected: URLErrorCode) {
     let failure = Self.failure {
       ($0.proxy, $0.connectStatus, $0.isPastConnect, $0.hasHead) = (kind, status, isPast, true)
     }
     #expect(Self.reason(failure, .recvError) == .url(expected))
   }
 
-  @Test func aSOCKSProxyWantsALogin() {
+  @Test func `SOCKS proxy requires a login`() {
     for (error, isWanted) in [
       (CurlProxyError.noAuth, true), (.userRejected, true), (.init(rawValue: 1), false),
     ] {
@@ -71,14 +71,14 @@ import TransferModel
     }
   }
 
-  /// Only before there is a head.
+  /// These errors apply only before the head is complete.
   @Test(
     arguments: [
       (.ok, 0, .networkConnectionLost), (.badContentEncoding, 0, .cannotParseResponse),
       (.badFunctionArgument, 0, .cannotParseResponse), (.tooLarge, 0, .cannotParseResponse),
       (.recvError, 300 * 1024 + 1, .cannotParseResponse), (.recvError, 300 * 1024, .networkConnectionLost),
     ] as [(CurlResult, Int, URLErrorCode)])
-  func heads(_ result: CurlResult, _ size: Int, _ expected: URLErrorCode) {
+  func `malformed or large head is reported`(_ result: CurlResult, _ size: Int, _ expected: URLErrorCode) {
     #expect(Self.reason(Self.failure(), result, .init(headerSize: size)) == .url(expected))
     guard result != .recvError else { return }
     let later = Self.failure { $0.hasHead = true }.error(result, .init(headerSize: size))

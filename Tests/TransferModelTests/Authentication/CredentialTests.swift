@@ -9,7 +9,7 @@ import TransferModel
     return (make(&reader), violations.all.map(\.pointer))
   }
 
-  @Test func nothingDescribesASecret() {
+  @Test func `descriptions and JSON of credentials contain no secret`() {
     for credential in [
       Credential(user: "alice", password: "hidden-1", persistence: .permanent),
       Credential(.certificate("CERT", privateKey: "hidden-2"), persistence: .none),
@@ -35,12 +35,12 @@ import TransferModel
     (#"{"user":"\t","password":"p"}"#, "/user"), (#"{"user":"\u001f","password":"\n"}"#, "/user"),
     (#"{"user":"u","password":"p","x":1}"#, "/x"),
   ])
-  func faultsAreNamed(_ text: String, _ pointer: String) throws {
+  func `invalid credential is reported by its JSON pointer`(_ text: String, _ pointer: String) throws {
     #expect(try read(text) { Credential(validating: &$0) }.1.contains(pointer))
   }
 
   @Test(arguments: [#"{"user":"Zoë Ü \"x\"","password":"\tpässword\u007f"}"#, #"{"user":"","password":""}"#])
-  func anythingElseIsAUser(_ text: String) throws {
+  func `user without control characters is valid`(_ text: String) throws {
     #expect(try read(text) { Credential(validating: &$0) }.1 == [])
   }
 
@@ -52,11 +52,11 @@ import TransferModel
     (#"{"host":"a","authenticationMethod":"NSURLAuthenticationMethodServerTrust"}"#, "/authenticationMethod"),
     (#"{"host":"a","isProxy":1}"#, "/isProxy"), (#"{"host":"a","x":1}"#, "/x"),
   ])
-  func faultsOfASpaceAreNamed(_ text: String, _ pointer: String) throws {
+  func `invalid protection space is reported by its JSON pointer`(_ text: String, _ pointer: String) throws {
     #expect(try read(text) { ProtectionSpace(validating: &$0) }.1 == [pointer])
   }
 
-  @Test func aSpaceHasItsProtocolsPort() throws {
+  @Test func `port defaults to that of the protocol`() throws {
     let (space, _) = try read(#"{"host":"[2001:DB8::1]","realm":"r"}"#) { ProtectionSpace(validating: &$0) }
     #expect(
       space.host == "2001:db8::1" && space.port == 443 && space.protocolName == "https" && space.realm == "r")
@@ -67,7 +67,7 @@ import TransferModel
     ("a.test", "a.test", true), ("a.test", "b.a.test", false), ("*.a.test", "b.a.test", true),
     ("*.a.test", "a.test", false), ("*.a.test", "xa.test", false), ("A.test", "a.test", true),
   ])
-  func pinsAreForHosts(_ pattern: String, _ host: String, _ covers: Bool) {
+  func `pin covers exactly its hosts`(_ pattern: String, _ host: String, _ covers: Bool) {
     #expect(PinnedHost(pattern: pattern, keys: []).covers(host) == covers)
   }
 }

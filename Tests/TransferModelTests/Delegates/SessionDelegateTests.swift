@@ -13,7 +13,7 @@ import Testing
     return (delegate, violations.all.map(\.pointer))
   }
 
-  @Test func readsAWebhook() throws {
+  @Test func `delegate with a webhook is read`() throws {
     let (delegate, pointers) = try read(
       #"""
       {"webhook":{"url":"https://a/","secret":"\#(Self.secret)",
@@ -32,7 +32,7 @@ import Testing
       (#"{"webhook":{"url":"u","events":[]}}"#, "u", []),
       (#"{"webhook":{"url":"u","events":["task.didComplete"]}}"#, "u", [.taskDidComplete]),
     ] as [(String, String?, [EventType])])
-  func defaults(_ text: String, _ url: String?, _ events: [EventType]) throws {
+  func `webhook receives ends by default`(_ text: String, _ url: String?, _ events: [EventType]) throws {
     let (delegate, pointers) = try read(text)
     #expect(pointers.isEmpty)
     #expect(delegate.webhook?.url == url)
@@ -64,11 +64,11 @@ import Testing
       ["/webhook/events/0", "/webhook/events/1"]
     ),
   ])
-  func namesTheFault(_ text: String, _ pointers: [String]) throws {
+  func `invalid delegate is reported by its JSON pointer`(_ text: String, _ pointers: [String]) throws {
     #expect(try read(text).1 == pointers.map { "/d" + $0 })
   }
 
-  @Test func theSecretNeverLeaves() throws {
+  @Test func `JSON contains no webhook secret`() throws {
     let (delegate, _) = try read(#"{"webhook":{"url":"https://a/","secret":"\#(Self.secret)"}}"#)
     let json = String(decoding: delegate.json, as: UTF8.self)
     #expect(
@@ -76,7 +76,7 @@ import Testing
     #expect(!json.contains("whsec_"))
   }
 
-  @Test func readsWhatWaits() throws {
+  @Test func `delegate with decisions is read and written`() throws {
     let (delegate, pointers) = try read(
       #"""
       {"redirects":"ask","responses":"ask","delayedRequests":"ask","decisionTimeout":2.5,

@@ -27,23 +27,23 @@ import TransferModel
   }()
 
   @Test(arguments: ["{}", #"{"webhook":null,"sessionChallenges":null,"taskChallenges":null}"#])
-  func whatItDoesNotSayIsTheSessions(_ text: String) throws {
-    #expect(try read(text).over(Self.session) == Self.session)
-    #expect(try read(text).over(nil) == SessionDelegate())
+  func `absent members come from the delegate of the session`(_ text: String) throws {
+    #expect(try read(text).overriding(Self.session) == Self.session)
+    #expect(try read(text).overriding(nil) == SessionDelegate())
     #expect(String(decoding: try read(text).json, as: UTF8.self) == "{}")
   }
 
-  /// One member after the other, with the value that is the default, too.
+  /// Each member in turn, including its default value.
   @Test(arguments: [
     #""sessionChallenges":"default""#, #""taskChallenges":"default""#, #""redirects":"follow""#,
     #""responses":"allow""#, #""caching":"default""#, #""delayedRequests":"continue""#,
     #""decisionTimeout":60"#,
     #""webhook":{"url":"http://task/","events":["task.didComplete"],"answers":false}"#,
   ])
-  func whatItSaysStandsAlone(_ member: String) throws {
+  func `given member replaces only that member`(_ member: String) throws {
     let delegate = try read("{\(member)}")
     #expect(String(decoding: delegate.json, as: UTF8.self) == "{\(member)}")
-    let (merged, name) = (delegate.over(Self.session), String(member.dropFirst().prefix { $0 != "\"" }))
+    let (merged, name) = (delegate.overriding(Self.session), String(member.dropFirst().prefix { $0 != "\"" }))
     #expect(merged != Self.session)
     let (before, after) = (try JSONParser.parse(Self.session.json), try JSONParser.parse(merged.json))
     for key in before.members?.map(\.name) ?? [] {
@@ -51,10 +51,10 @@ import TransferModel
     }
   }
 
-  @Test func theSecretOfItsWebhookNeverLeaves() throws {
+  @Test func `JSON contains no webhook secret`() throws {
     let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     let delegate = try read(#"{"webhook":{"url":"http://task/","secret":"\#(secret)"}}"#)
-    #expect(delegate.webhook?.secret == secret && delegate.over(Self.session).webhook?.secret == secret)
+    #expect(delegate.webhook?.secret == secret && delegate.overriding(Self.session).webhook?.secret == secret)
     #expect(!String(decoding: delegate.json, as: UTF8.self).contains("whsec_"))
   }
 }

@@ -36,7 +36,7 @@ import Testing
       (#"{"domain":"NSURLErrorDomain","code":-987654}"#, .url(.unknown)),
       (#"{"domain":"FerryErrorDomain","code":2}"#, .ferry(.quotaExceeded)),
     ] as [(String, TransferError.Reason?)])
-  func readsOldJournals(_ text: String, _ expected: TransferError.Reason?) throws {
+  func `error of an old journal is read`(_ text: String, _ expected: TransferError.Reason?) throws {
     #expect(TransferError(json: try JSONParser.parse(Array(text.utf8)))?.reason == expected)
   }
 }

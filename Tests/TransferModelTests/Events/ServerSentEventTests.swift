@@ -18,7 +18,7 @@ import Testing
     return writer.bytes
   }
 
-  @Test func writesThreeLinesAndABlankOne() {
+  @Test func `event has three lines and a blank one`() {
     var writer = ServerSentEventWriter()
     writer.append(event: Self.event(.taskDidChangeState, .stateChanged(.running, .queued)), sequence: 42)
     #expect(
@@ -79,15 +79,15 @@ import Testing
       (0, [.taskDidComplete, .taskDidChangeState], [2, 11]), (0, [.sessionDidBecomeInvalid], []),
       (0, [.dataTaskDidReceiveData], []),
     ] as [(Int64, Set<EventType>?, [Int64])])
-  func filters(_ after: Int64, _ types: Set<EventType>?, _ kept: [Int64]) {
-    // Progress has no number: it is kept wherever its type is wanted.
+  func `later events of wanted types are kept`(_ after: Int64, _ types: Set<EventType>?, _ kept: [Int64]) {
+    // Progress has no number, so every progress event of a wanted type is kept.
     let expected = Self.sequence.filter { event in
       event.1.map(kept.contains) ?? (types?.contains(event.0) ?? true)
     }
     #expect(ServerSentEvents.filter(stream(Self.sequence), after: after, types: types) == stream(expected))
   }
 
-  @Test func whatIsNotWholeIsNotKept() {
+  @Test func `filter drops an incomplete event`() {
     let whole = stream([(.taskDidCreate, 1), (.taskDidComplete, 2)])
     let first = stream([(.taskDidCreate, 1)])
     for cut in first.count..<whole.count {

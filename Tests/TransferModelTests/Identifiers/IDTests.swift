@@ -71,10 +71,10 @@ import Testing
     "tsk_0192345-6789a-7bcd-8ef0-123456789abc", "tsk_g1923456-789a-7bcd-8ef0-123456789abc",
     " tsk_01923456-789a-7bcd-8ef0-123456789abc", "tsk_shared", "ses_shared",
   ])
-  func refusesOtherTexts(_ text: String) { #expect(TaskID(text) == nil) }
+  func `other texts are refused`(_ text: String) { #expect(TaskID(text) == nil) }
 
-  /// Clients see one name; the store, files and logs tell them apart.
-  @Test func eachTenantsSharedSessionHasTheSameNameForClients() throws {
+  /// Clients see one name; the ledger, files and logs distinguish the sessions.
+  @Test func `shared sessions of all tenants have the same name for clients`() throws {
     let first = SessionID(sharedBy: (0x1234_5678_9ABC_DEF0, .max))
     let second = SessionID(sharedBy: (0x1234_5678_9ABC_DEF0, 0))
     #expect(first.description == "ses_00000000-0000-8ef0-bfff-ffffffffffff")
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func theSharedSessionHasAName() {
+  @Test func `shared session has a name`() {
     #expect(SessionID.shared.description == "ses_shared")
     #expect(SessionID("ses_shared") == .shared)
     #expect(SessionID("ses_Shared") == nil)

@@ -5,10 +5,10 @@ import Testing
 @Suite struct IndirectTests {
   private struct Whole: Equatable {
     @Indirect var always = [1]
-    @IndirectIfAny var perhaps: String? = nil
+    @IndirectOptional var perhaps: String? = nil
   }
 
-  @Test func copiesAreApart() {
+  @Test func `change of a copy leaves the original unchanged`() {
     let first = Whole()
     var second = first
     #expect(first == second)
@@ -21,8 +21,8 @@ import Testing
     #expect(first == second)
   }
 
-  /// A suspended task is held in memory for as long as its client likes.
-  @Test func aTaskIsSmall() {
+  /// A suspended task stays in memory for as long as its client wants.
+  @Test func `task and event fit their size limits`() {
     #expect(MemoryLayout<TransferTask>.size <= 336)
     #expect(MemoryLayout<TransferEvent>.size <= 448)
   }

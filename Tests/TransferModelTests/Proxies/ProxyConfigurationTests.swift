@@ -14,7 +14,7 @@ import TransferModel
     ("HTTP://PROXY.test", "http://proxy.test:8080"), ("http://[2001:db8::1]:81/", "http://[2001:db8::1]:81"),
     ("http://u:p@10.0.0.1:1", "http://10.0.0.1:1"),
   ])
-  func urlsOfProxies(_ text: String, _ shown: String) throws {
+  func `URL of a proxy is completed`(_ text: String, _ shown: String) throws {
     let (proxies, faults) = try read(#"{"http":"\#(text)"}"#)
     #expect(faults.isEmpty && proxies.http?.server.url == shown)
   }
@@ -26,11 +26,11 @@ import TransferModel
     ("http", "http://u%00:p@a:1"), ("http", "http://u%7F:p@a:1"), ("http", "http://u:p%0a@a:1"),
     ("socks5", "socks5://u\\tv:p@a:1"),
   ])
-  func whatIsNoProxyIsNamed(_ name: String, _ text: String) throws {
+  func `invalid proxy is reported by its JSON pointer`(_ name: String, _ text: String) throws {
     #expect(try read(#"{"\#(name)":"\#(text)"}"#).faults == ["/" + name])
   }
 
-  /// An accepted proxy is stored as a URL, and read again. A combining mark beside a delimiter must not hide the delimiter.
+  /// An accepted proxy is stored as a URL, and read again. A combining mark next to a delimiter must not hide the delimiter.
   @Test(arguments: [
     "http://proxy\u{600}", "\u{301}proxy:80", "http://\u{301}a:b@proxy:80", "http://a\u{600}:b@proxy",
     "http://\u{301}proxy/",
@@ -38,14 +38,14 @@ import TransferModel
     "http://%40:%3A@proxy:3",
     "http://\u{130}.test",
   ])
-  func anAcceptedProxyIsReadAgain(_ text: String) {
+  func `accepted proxy is read again`(_ text: String) {
     for kind in [ProxyServer.Kind.http, .socks5] {
       guard let entry = ProxyConfiguration.Entry(text, kind) else { continue }
       #expect(ProxyConfiguration.Entry(entry.urlWithUser, kind) == entry)
     }
   }
 
-  @Test func aUserIsKeptAndNotShown() throws {
+  @Test func `user of a proxy is stored and not shown`() throws {
     let (proxies, _) = try read(#"{"socks5":"socks5h://al%40ice:p%3Ass%2Fw@proxy.test:1080"}"#)
     #expect(proxies.socks5?.credential?.kind == .password(user: "al@ice", password: "p:ss/w"))
     var configuration = SessionConfiguration()
@@ -63,7 +63,7 @@ import TransferModel
       ("http", "11.1.2.3", 80, "http://one:8080"), ("http", "port.test", 81, nil),
       ("http", "port.test", 80, "http://one:8080"), ("http", "::1", 80, nil), ("http", "x.dot.test", 80, nil),
     ] as [(String, String, Int, String?)])
-  func exceptions(_ scheme: String, _ host: String, _ port: Int, _ expected: String?) throws {
+  func `exception has no proxy`(_ scheme: String, _ host: String, _ port: Int, _ expected: String?) throws {
     let (proxies, faults) = try read(
       #"{"http":"one","https":"two","noProxy":["skipped.test","10.0.0.0/8","port.test:81","::1","*.dot.test"]}"#
     )
@@ -82,12 +82,12 @@ import TransferModel
       ("[a.test]:80", "a.test", 8080, false), ("[::1]:80", "::1", 80, true), ("[::1]:80", "::1", 81, false),
       ("10.0.0.1:080", "10.0.0.1", 80, true), ("*:80", "a.test", 80, true), ("*:80", "a.test", 81, false),
     ] as [(String, String, Int, Bool)])
-  func coversHostAndPort(_ text: String, _ host: String, _ port: Int, _ expected: Bool) throws {
+  func `host and port are covered`(_ text: String, _ host: String, _ port: Int, _ expected: Bool) throws {
     let exception = try #require(ProxyException(text))
     #expect(exception.text == text && ProxyExceptions([exception]).cover(host: host, port: port) == expected)
   }
 
-  @Test func socksTakesWhatTheOthersLeave() throws {
+  @Test func `SOCKS proxy serves the other schemes`() throws {
     let (proxies, _) = try read(#"{"https":"two","socks5":"three"}"#)
     #expect(proxies.entry(scheme: "http", host: "a", port: 80)?.server.url == "socks5://three:1080")
     #expect(proxies.entry(scheme: "https", host: "a", port: 443)?.server.url == "http://two:8080")
@@ -96,7 +96,7 @@ import TransferModel
   }
 
   @Test(arguments: ["", " ", "a,b", "a/b", "10.0.0.0/40", "a:0", "a:x"])
-  func whatIsNoExceptionIsNamed(_ text: String) throws {
+  func `invalid exception is reported by its JSON pointer`(_ text: String) throws {
     #expect(try read(#"{"noProxy":["ok","\#(text)"]}"#).faults == ["/noProxy/1"])
   }
 }

@@ -25,7 +25,7 @@ import Testing
       ("text/html; xcharset=fake", "text/html", nil), ("text/html; charset", "text/html", nil),
       ("text/html; charset=\"u\\tf-8\"", "text/html", "utf-8"), ("", nil, nil), ("  ", nil, nil),
     ] as [(String?, String?, String?)])
-  func readsTheMediaType(_ field: String?, _ type: String?, _ charset: String?) {
+  func `media type and charset are read`(_ field: String?, _ type: String?, _ charset: String?) {
     let response = response("Content-Type", field)
     #expect(response.contentType.mimeType == type)
     #expect(response.contentType.textEncodingName == charset)
@@ -37,7 +37,7 @@ import Testing
       (["text/html;charset=x", "*/*", "text/html;a=b"], "text/html"), (["nonsense", "rubbish"], "nonsense"),
       (["text/plain, text/html; charset=utf-8"], "text/html"), (["text/html", ""], "text/html"),
     ] as [([String], String)])
-  func severalFieldsHaveOneMediaType(_ values: [String], _ type: String) {
+  func `last valid media type of several fields counts`(_ values: [String], _ type: String) {
     var headers = HTTPHeaders()
     for value in values { headers.append("Content-Type", value) }
     let response = TransferResponse(
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: [";charset=utf-8", " ; charset=utf-8", ";"])
-  func aParameterIsNoMediaType(_ field: String) {
+  func `field without a media type has none`(_ field: String) {
     #expect(response("Content-Type", field).contentType.mimeType == nil)
   }
 
@@ -71,7 +71,7 @@ import Testing
     ("attachment; filename*=UTF-8''.%00.", "fallback.bin"),
     ("attachment", "fallback.bin"), ("attachment; name=x", "fallback.bin"),
     ("attachment; filename=.profile", ".profile"),
-    // What filename* says is of no use: filename counts.
+    // An unusable filename* is ignored, and filename counts.
     ("attachment; filename*=UTF-8''%zz.txt; filename=plain.txt", "plain.txt"),
     ("attachment; filename*=UTF-8''a%; filename=plain.txt", "plain.txt"),
     ("attachment; filename*=iso-8859-1''a%4; filename=plain.txt", "plain.txt"),
@@ -82,18 +82,18 @@ import Testing
     ("attachment; filename*=UTF-8''; filename=plain", "plain"),
     ("attachment; filename*=UTF-8''%2E%2E; filename=plain", "plain"),
     ("attachment; filename*=UTF-8''%FF", "fallback.bin"),
-    // A quote that is not closed, or not opened.
+    // A quotation mark that is not closed, or not opened.
     ("attachment; filename=\"report.pdf", "report.pdf"), ("attachment; filename=\"a b; c=d", "a b; c=d"),
     ("attachment; filename=\"", "fallback.bin"), ("attachment; filename=report.pdf\"", "report.pdf"),
     ("attachment; filename=\"a\\\"b.txt", "a\"b.txt"), ("attachment; filename=\"a.txt\\", "a.txt"),
     ("attachment; filename=\"a.txt\"b", "a.txt"),
-    // A combining mark behind a quote, an equals sign or a delimiter.
+    // A combining mark after a quotation mark, an equals sign or a delimiter.
     ("attachment; filename=\"\u{301}evil.txt\"", "\u{301}evil.txt"),
     ("attachment; filename=\"\u{301}\"", "\u{301}"), ("attachment; filename=\u{301}a.txt", "\u{301}a.txt"),
     ("attachment; filename=\"a\\\u{301}b\"", "a\u{301}b"),
     ("attachment; filename*=UTF-8''\u{301}a.txt", "\u{301}a.txt"),
   ])
-  func takesTheNameFromTheDisposition(_ field: String, _ expected: String) {
+  func `file name comes from Content Disposition`(_ field: String, _ expected: String) {
     let name = response(
       "Content-Disposition", field, at: "https://example.com/dir/fallback.bin?x=1"
     ).suggestedFilename
@@ -104,7 +104,7 @@ import Testing
     "attachment; filename*=UTF-8''..%2F%CC%81evil", "attachment; filename*=UTF-8''dir%2F%CC%B8evil",
     "attachment; filename*=UTF-8''dir%5C%CC%81evil",
   ])
-  func noNameHoldsASeparator(_ field: String) {
+  func `file name contains no separator`(_ field: String) {
     let name = response("Content-Disposition", field).suggestedFilename
     #expect(!name.utf8.contains(UInt8(ascii: "/")))
     #expect(!name.utf8.contains(UInt8(ascii: "\\")))
@@ -120,7 +120,7 @@ import Testing
     ("https://example.com:8443/", "example.com"), ("https://example.com?x=/y", "example.com"),
     ("http://127.0.0.1:80", "127.0.0.1"), ("http://[2001:db8::1]:8080/", "[2001:db8::1]"),
   ])
-  func takesTheNameFromTheURL(_ url: String, _ expected: String) {
+  func `file name comes from the URL`(_ url: String, _ expected: String) {
     #expect(response("Content-Disposition", nil, at: url).suggestedFilename == expected)
   }
 
@@ -135,7 +135,7 @@ import Testing
       ("photo", "image/jpeg", "photo.jpg"), ("data", "application/json", "data.json"),
       ("\u{301}", "text/plain", "\u{301}.txt"), ("a.\u{301}", "text/plain", "a.\u{301}"),
     ] as [(String, String?, String)])
-  func appendsTheExtensionOfTheType(_ name: String, _ type: String?, _ expected: String) {
+  func `extension of the media type is appended`(_ name: String, _ type: String?, _ expected: String) {
     var named = response("Content-Disposition", "attachment; filename=\"\(name)\"")
     var plain = response("X", nil, at: "https://example.com/a/" + PercentEncoding.encode(name))
     if let type {
@@ -147,11 +147,11 @@ import Testing
   }
 
   @Test(arguments: [("http://localhost/", "localhost.html"), ("http://example.com/", "example.com")])
-  func appendsTheExtensionToAHost(_ url: String, _ expected: String) {
+  func `extension is appended to a host without a dot`(_ url: String, _ expected: String) {
     #expect(response("Content-Type", "text/html", at: url).suggestedFilename == expected)
   }
 
-  @Test func jsonRoundTrips() throws {
+  @Test func `JSON of a response is read again`() throws {
     var before = response("Content-Type", "text/plain;charset=UTF-8", at: "https://example.com/a")
     before.headers.append("X-A", "1")
     before.expectedContentLength = 12

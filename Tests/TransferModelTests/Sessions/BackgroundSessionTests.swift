@@ -12,7 +12,7 @@ import TransferModel
       configuration: configuration, delegate: delegate, identifier: type == .background ? "a" : nil)
   }
 
-  @Test func onlyBackgroundSessionsAskNobodyAndWait() {
+  @Test func `only background sessions wait and request no decisions`() {
     var delegate = SessionDelegate()
     (delegate.asksForRedirects, delegate.asksForResponses, delegate.asksForCaching) = (true, true, true)
     delegate.asksForDelayedRequests = true
@@ -27,10 +27,10 @@ import TransferModel
     #expect(session(.background).delegate == nil)
   }
 
-  @Test func namesWhatDiffers() {
+  @Test func `differing members are named`() {
     var configuration = SessionConfiguration()
     #expect(session(.background).differences(to: session(.background)) == [])
-    configuration.waitsForConnectivity = true  // as it is anyway
+    configuration.waitsForConnectivity = true  // the value of every background session
     #expect(session(.background).differences(to: session(.background, configuration: configuration)) == [])
     configuration.maximumBytesPerSecond = 1
     let other = session(
@@ -39,8 +39,8 @@ import TransferModel
       session(.background).differences(to: other) == ["configuration", "delegate", "description"])
   }
 
-  /// The same, as another client, or another language's map, would write it.
-  @Test func whatMeansTheSameDiffersInNothing() {
+  /// The same values as another client, or the map type of another language, would write them.
+  @Test func `equivalent sessions do not differ`() {
     var (one, other) = (SessionConfiguration(), SessionConfiguration())
     for (name, value) in [("A", "1"), ("B", "2"), ("A", "3")] {
       one.httpAdditionalHeaders.append(name, value)
@@ -72,7 +72,7 @@ import TransferModel
     (String(repeating: "x", count: 256), false), (String(repeating: "é", count: 127), true),
     (String(repeating: "é", count: 128), false),
   ])
-  func identifiers(_ text: String, _ isOne: Bool) {
-    #expect((BackgroundName.fault(ofIdentifier: text) == nil) == isOne)
+  func `identifier has 1 to 255 bytes and no control characters`(_ text: String, _ isOne: Bool) {
+    #expect((BackgroundSessionKey.fault(ofIdentifier: text) == nil) == isOne)
   }
 }

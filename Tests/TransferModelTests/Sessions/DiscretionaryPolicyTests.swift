@@ -11,7 +11,7 @@ import Testing
       ("23:59-00:00", 1439, 1440),
       ("09:30-17:45", 570, 1065), ("06:00-05:59", 360, 359),
     ])
-  func windows(_ text: String, _ start: Int, _ end: Int) throws {
+  func `window is read`(_ text: String, _ start: Int, _ end: Int) throws {
     let window = try DailyWindow(text)
     #expect(window.start == start)
     #expect(window.end == end)
@@ -22,22 +22,20 @@ import Testing
       "", "-", "22:00", "22:00-", "22:00-06:00-07:00", "22:00–06:00", "22:00 - 06:00", "2:00-06:00", "22-06",
       "24:01-06:00", "25:00-06:00", "22:60-06:00", "22:0a-06:00", "+2:00-06:00", "22:00-24:01", "２２:00-06:00",
     ])
-  func whatIsNoWindow(_ text: String) {
-    #expect(throws: DailyWindow.Fault(message: "\"\(text)\" is not HH:MM-HH:MM, like 22:00-06:00")) {
-      try DailyWindow(text)
-    }
+  func `invalid window is refused`(_ text: String) {
+    let message = "\"\(text)\" is not a window of the form HH:MM-HH:MM; write it like 22:00-06:00"
+    #expect(throws: DailyWindow.Fault(message: message)) { try DailyWindow(text) }
   }
 
   @Test(arguments: ["22:00-22:00", "00:00-00:00"])
-  func anEmptyWindowIsNone(_ text: String) {
-    #expect(throws: DailyWindow.Fault(message: "\"\(text)\" is empty; the whole day is 00:00-24:00")) {
-      try DailyWindow(text)
-    }
+  func `empty window is refused`(_ text: String) {
+    let message = "\"\(text)\" ends when it starts; write 00:00-24:00 for the whole day"
+    #expect(throws: DailyWindow.Fault(message: message)) { try DailyWindow(text) }
   }
 
-  @Test func aDayDoesNotStartAtItsEnd() {
+  @Test func `window that starts at the end of the day is refused`() {
     #expect(
-      throws: DailyWindow.Fault(message: "\"24:00-06:00\" starts at the end of the day; that is 00:00")
+      throws: DailyWindow.Fault(message: "\"24:00-06:00\" starts at 24:00; write 00:00 instead")
     ) { try DailyWindow("24:00-06:00") }
   }
 
@@ -58,16 +56,18 @@ import Testing
       (["22:00-06:00"], "06:00:00", false), (["01:00-02:00", "12:00-13:00"], "12:30:00", true),
       (["01:00-02:00", "12:00-13:00"], "02:30:00", false), (["00:00-24:00"], "23:59:59", true),
     ] as [([String], String, Bool)])
-  func insideTheWindows(_ windows: [String], _ time: String, _ expected: Bool) throws {
+  func `tasks run inside the windows only`(_ windows: [String], _ time: String, _ expected: Bool) throws {
     let policy = try Self.policy(windows)
     #expect(policy.mayRun(at: try Self.time(time), load: 99, othersAreActive: false) == expected)
-    #expect(!policy.mayRun(at: try Self.time(time), load: 0, othersAreActive: true), "yields to all others")
+    #expect(
+      !policy.mayRun(at: try Self.time(time), load: 0, othersAreActive: true),
+      "discretionary tasks yield to all others")
   }
 
   @Test(
     arguments: [(nil, 1000, true), (2, 1.99, true), (2, 2, false), (2, 3, false)] as [(Double?, Double, Bool)]
   )
-  func belowTheLoad(_ maximum: Double?, _ load: Double, _ expected: Bool) throws {
+  func `tasks run below the maximum load only`(_ maximum: Double?, _ load: Double, _ expected: Bool) throws {
     let policy = try Self.policy(["09:00-17:00"], load: maximum)
     #expect(policy.mayRun(at: try Self.time("12:00:00"), load: load, othersAreActive: false) == expected)
     #expect(!policy.mayRun(at: try Self.time("18:00:00"), load: load, othersAreActive: false))
@@ -82,17 +82,17 @@ import Testing
       (["09:00-17:00"], "17:00:00", "2026-11-22T09:00:00.000Z"),
       (["22:00-06:00"], "23:00:00", "2026-11-22T06:00:00.000Z"),
       (["18:00-24:00"], "23:59:59.999999", "2026-11-22T00:00:00.000Z"),
-      // One window's end is another's beginning, or lies within it: nothing changes there.
+      // The end of one window is the start of another, or lies within another, so nothing changes at that time.
       (["22:00-23:00", "23:00-02:00"], "22:30:00", "2026-11-22T02:00:00.000Z"),
       (["09:00-12:00", "11:00-14:00"], "09:30:00", "2026-11-21T14:00:00.000Z"),
     ] as [([String], String, String?)])
-  func changes(_ windows: [String], _ time: String, _ expected: String?) throws {
+  func `change opens or closes a window`(_ windows: [String], _ time: String, _ expected: String?) throws {
     #expect(try Self.policy(windows).nextChange(after: try Self.time(time))?.description == expected)
   }
 
-  /// Minute by minute, as slowly as it can be said.
+  /// Compares with a search minute by minute.
   @Test(arguments: UInt64(1)...20)
-  func changesAreWhereTheAnswerChanges(_ seed: UInt64) throws {
+  func `next change is the minute in which the answer changes`(_ seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     func clock(_ minute: Int) -> String { String(format: "%02d:%02d", minute / 60, minute % 60) }
     for _ in 0..<20 {

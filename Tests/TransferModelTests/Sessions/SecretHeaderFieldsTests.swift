@@ -9,7 +9,7 @@ import TransferModel
     return (SessionConfiguration(validating: &reader), violations.all.map(\.pointer))
   }
 
-  @Test func aSessionNamesOthers() throws {
+  @Test func `values of additional secret fields are redacted`() throws {
     let (configuration, faults) = try read(
       #"{"secretHeaderFields":["X-Mine"],"httpAdditionalHeaders":{"x-mine":"s","X":"1"}}"#)
     #expect(faults.isEmpty && configuration.secretHeaderFields == ["X-Mine"])
@@ -30,7 +30,7 @@ import TransferModel
       ("[\(Array(repeating: #""A""#, count: 65).joined(separator: ","))]", ["/secretHeaderFields"]),
       ("[]", []), (#"["\#(String(repeating: "x", count: 256))"]"#, []),
     ] as [(String, [String])])
-  func namesAreChecked(_ names: String, _ faults: [String]) throws {
+  func `invalid names of secret fields are reported`(_ names: String, _ faults: [String]) throws {
     #expect(try read(#"{"secretHeaderFields":\#(names)}"#).1 == faults)
   }
 }

@@ -12,7 +12,7 @@ import Testing
     return (configuration, violations.all.map(\.pointer))
   }
 
-  @Test func anEmptyObjectIsTheDefault() throws {
+  @Test func `empty object is the default`() throws {
     let (configuration, pointers) = try read("{}")
     #expect(configuration == SessionConfiguration())
     #expect(pointers.isEmpty)
@@ -33,7 +33,7 @@ import Testing
     #expect(configuration.sessionSendsLaunchEvents && configuration.retry == nil)
   }
 
-  @Test func readsEveryProperty() throws {
+  @Test func `every property is read`() throws {
     let (configuration, pointers) = try read(
       #"""
       {"timeoutIntervalForRequest":1.5,"timeoutIntervalForResource":20,"httpMaximumConnectionsPerHost":2,
@@ -75,7 +75,7 @@ import Testing
     #expect(configuration == expected)
   }
 
-  @Test func whatIsWrittenCanBeReadAgain() throws {
+  @Test func `written configuration is read again`() throws {
     var configuration = SessionConfiguration()
     configuration.timeoutIntervalForRequest = 0.25
     configuration.maximumBytesPerSecond = 77
@@ -96,7 +96,7 @@ import Testing
       (#"{"tlsMinimumSupportedProtocolVersion":"TLSv1.3"}"#, .v13, .v13),
       (#"{"tlsMinimumSupportedProtocolVersion":"TLSv1.0"}"#, .v10, .v13),
     ] as [(String, TLSVersion, TLSVersion)])
-  func tlsVersionsStayInOrder(_ text: String, _ minimum: TLSVersion, _ maximum: TLSVersion) throws {
+  func `TLS versions stay in order`(_ text: String, _ minimum: TLSVersion, _ maximum: TLSVersion) throws {
     let (configuration, pointers) = try read(text)
     #expect(pointers.isEmpty)
     #expect(configuration.tlsMinimumSupportedProtocolVersion == minimum)
@@ -142,7 +142,7 @@ import Testing
     (#"{"proxies":{"noProxy":null}}"#, "/proxies/noProxy"),
     (#"{"unknown":null}"#, "/unknown"),
   ])
-  func namesTheFault(_ text: String, _ pointer: String) throws {
+  func `invalid property is reported by its JSON pointer`(_ text: String, _ pointer: String) throws {
     #expect(try read(text).1 == ["/c" + pointer])
   }
 
@@ -154,9 +154,9 @@ import Testing
     #"{"proxies":{"http":null,"https":null,"socks5":null}}"#,
     #"{"urlCredentialStorage":true,"isDiscretionary":false}"#,
   ])
-  func theDefaultsOfWhatIsMissingAreTaken(_ text: String) throws { #expect(try read(text).1.isEmpty) }
+  func `defaults and nulls are valid`(_ text: String) throws { #expect(try read(text).1.isEmpty) }
 
-  @Test func everyFaultIsToldAtOnce() throws {
+  @Test func `all invalid properties are reported together`() throws {
     let (_, pointers) = try read(#"{"bodyRetention":"x","a":1,"retry":1,"timeoutIntervalForRequest":-1}"#)
     #expect(pointers == ["/c/timeoutIntervalForRequest", "/c/retry", "/c/bodyRetention", "/c/a"])
   }

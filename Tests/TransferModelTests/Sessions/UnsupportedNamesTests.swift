@@ -3,8 +3,8 @@ import Testing
 import TransferModel
 
 @Suite struct UnsupportedNamesTests {
-  /// What is taken has no reason not to be, and what is not has one that says more than that.
-  @Test func noNameIsBothTakenAndRefused() throws {
+  /// The tables contain no supported property, and each reason explains itself.
+  @Test func `no name is both supported and refused`() throws {
     let taken = Set(try JSONParser.parse(SessionConfiguration().json).members?.map(\.name) ?? [])
     #expect(taken.count > 20 && taken.isDisjoint(with: UnsupportedNames.configuration.keys))
     for table in [
@@ -15,7 +15,7 @@ import TransferModel
     }
   }
 
-  @Test func aConfigurationSaysWhyItDoesNotTakeThem() throws {
+  @Test func `unsupported property is reported with its reason`() throws {
     for (name, reason) in UnsupportedNames.configuration {
       for value in ["null", "false", "\"none\"", "{}"] {
         let violations = Violations()

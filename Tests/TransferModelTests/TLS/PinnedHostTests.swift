@@ -13,12 +13,12 @@ import Testing
     ("127.0.0.1", "127.0.0.1", true), ("::1", "::1", true), ("*.0.0.1", "127.0.0.2", false),
     ("0:0::1", "::1", true), ("::FFFF:127.0.0.1", "::ffff:7f00:1", true), ("::1", "::2", false),
     ("::1", "localhost", false),
-  ]) func aPatternCoversHosts(_ pattern: String, _ host: String, _ covers: Bool) {
+  ]) func `pattern covers exactly its hosts`(_ pattern: String, _ host: String, _ covers: Bool) {
     #expect(PinnedHost(pattern: pattern, keys: []).covers(host) == covers)
   }
 
-  /// Whatever it begins with: one key in 64 has a slash there.
-  @Test(arguments: ["sha256/", "sha256//"]) func everyKeyCanBePinned(_ prefix: String) throws {
+  /// One key in 64 begins with a slash in base64.
+  @Test(arguments: ["sha256/", "sha256//"]) func `every key can be pinned`(_ prefix: String) throws {
     for first in UInt8.min...UInt8.max {
       let key = [first] + [UInt8](repeating: 255, count: 31)
       let pins = JSONValue.object([
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["", "sha256/", "sha256", "sha1/", "sha256///"]) func noKeys(_ prefix: String) throws {
+  @Test(arguments: ["", "sha256/", "sha256", "sha1/", "sha256///"]) func pinPrefix(_ prefix: String) throws {
     let pins = JSONValue.object([
       .init(
         name: "a.test", value: .array([.string(prefix + Base64.encode([UInt8](repeating: 0, count: 32)))]))
@@ -40,7 +40,7 @@ import Testing
     #expect(violations.all.isEmpty == (prefix == "sha256/"))
   }
 
-  /// The faults of a configuration that pins a key to it.
+  /// Returns the faults of a configuration that pins a key for the pattern.
   private func faults(_ pattern: String) throws -> [String] {
     let pin = "sha256/" + String(repeating: "A", count: 43) + "="
     let text = #"{"tlsPinnedPublicKeys":{"\#(pattern)":["\#(pin)"]}}"#
@@ -54,7 +54,7 @@ import Testing
     "example.test", "EXAMPLE.test", "*.example.test", "localhost", "a_b.test", "xn--bcher-kva.example",
     "127.0.0.1",
     "::1", "2001:DB8::1", "*.test", "1.example", "0x1.test",
-  ]) func aPatternIsAHost(_ pattern: String) throws {
+  ]) func `host name, wildcard or address is a pattern`(_ pattern: String) throws {
     #expect(try faults(pattern) == [])
   }
 
@@ -66,7 +66,7 @@ import Testing
     "https:example.test", "a b", "a@b", " a", "1.2.3", "127.1", "2130706433", "*.0.0.1", "256.0.0.1",
     "a\\u0000",
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.test",
-  ]) func anythingElseIsRefused(_ pattern: String) throws {
+  ]) func `other pattern is refused`(_ pattern: String) throws {
     #expect(try faults(pattern).count == 1)
     if pattern.utf8.allSatisfy({ $0 > 0x20 }), !pattern.contains("\\") {
       #expect(try faults(pattern) == ["/tlsPinnedPublicKeys/" + pattern])

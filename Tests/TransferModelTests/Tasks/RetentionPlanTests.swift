@@ -2,11 +2,11 @@ import TestSupport
 import Testing
 import TransferModel
 
-/// What goes of finished tasks.
+/// The finished tasks that the plan deletes.
 @Suite struct RetentionPlanTests {
   private static let now = Timestamp(seconds: 1_800_000_000)
 
-  /// A task by its age, how long its body is still kept (nil: it has none), and that body's bytes.
+  /// Returns a task by its age, the time until its body expires (`nil` without a body), and the body's bytes.
   private static func task(_ number: Int, age: Double, keptFor: Double? = nil, bytes: Int64 = 0)
     -> FinishedTask
   {
@@ -40,21 +40,21 @@ import TransferModel
     Case(
       tasks: [task(1, age: 5, keptFor: 0, bytes: 7), task(2, age: 6, keptFor: 0.1, bytes: 8)], quota: nil,
       goingTasks: [], goingBodies: [1], left: 8),
-    // What is too old goes whole, expired or not.
+    // A task that is too old is deleted with its body, expired or not.
     Case(
       tasks: [task(1, age: 101, keptFor: 9, bytes: 7), task(2, age: 102, keptFor: -1, bytes: 8)], quota: nil,
       goingTasks: [2, 1], goingBodies: [], left: 0),
-    // As much as fits is not too much.
+    // A total equal to the quota is allowed.
     Case(
       tasks: [task(1, age: 2, keptFor: 9, bytes: 5), task(2, age: 1, keptFor: 9, bytes: 5)], quota: 10,
       goingTasks: [], goingBodies: [], left: 10),
-    // The oldest first, and no more than is needed; one without a body has nothing to give.
+    // The oldest bodies first, and only as many as necessary. A task without a body frees no space.
     Case(
       tasks: [
         task(1, age: 1, keptFor: 9, bytes: 5), task(2, age: 4), task(3, age: 3, keptFor: 9, bytes: 1),
         task(4, age: 2, keptFor: 9, bytes: 5),
       ], quota: 9, goingTasks: [], goingBodies: [3, 4], left: 5),
-    // What goes by its age makes room before anything younger has to.
+    // Tasks that are too old free space before younger ones lose their bodies.
     Case(
       tasks: [
         task(1, age: 50, keptFor: 9, bytes: 5), task(2, age: 40, keptFor: -1, bytes: 5),
@@ -62,7 +62,7 @@ import TransferModel
       ], quota: 5, goingTasks: [3], goingBodies: [2], left: 5),
   ]
 
-  @Test(arguments: cases.indices) func whatGoes(_ index: Int) {
+  @Test(arguments: cases.indices) func `expired data goes before the oldest`(_ index: Int) {
     let item = Self.cases[index]
     let total = item.tasks.reduce(0) { $0 + $1.keptBytes }
     let plan = RetentionPlan(
@@ -73,8 +73,8 @@ import TransferModel
     #expect(plan.isEmpty == (item.goingTasks + item.goingBodies).isEmpty)
   }
 
-  /// Whatever there is: all that goes had to, and all that had to goes.
-  @Test(arguments: 0..<40) func walk(_ seed: UInt64) {
+  /// For random tasks, the plan is complete and minimal.
+  @Test(arguments: 0..<40) func `plan is complete and minimal for random tasks`(_ seed: UInt64) {
     var random = SplitMix64(seed: seed)
     for _ in 0..<50 {
       let tasks = (0..<Int.random(in: 0...40, using: &random)).map { number in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TransferModel
 
-/// What clients see of a failed attempt while the next one waits.
+/// The members that describe a failed attempt while the task waits for the next one.
 @Suite struct RetryWaitTests {
   private static let wait: RetryWait = {
     var error = TransferError(
@@ -27,7 +27,7 @@ import Testing
       + TaskPhase.allCases.filter { $0 != .waitingToRetry }.map { (.running, $0, false) }
       + [(.suspended, nil, false), (.canceling, nil, false), (.completed, nil, false)]
       as [(TaskState, TaskPhase?, Bool)])
-  func membersAreThereWhileTheTaskWaitsToRetry(
+  func `wait is shown only in phase waitingToRetry`(
     _ state: TaskState, _ phase: TaskPhase?, _ isShown: Bool
   ) throws {
     let json = try JSONParser.parse(Self.task(state, phase).json)
@@ -37,7 +37,7 @@ import Testing
     #expect(json["error"] == .null)
   }
 
-  @Test(arguments: [nil, wait]) func stateEventHasTheMembersIfTheWaitIsKnown(_ wait: RetryWait?) throws {
+  @Test(arguments: [nil, wait]) func `state event contains a known wait`(_ wait: RetryWait?) throws {
     var writer = JSONWriter()
     TransferEvent(
       .taskDidChangeState, at: Timestamp(seconds: 1), session: .shared,
@@ -49,7 +49,7 @@ import Testing
     #expect(data["nextAttemptAt"]?.string == wait?.nextAttemptAt.description)
   }
 
-  @Test func errorKeepsItsStatusInJSON() throws {
+  @Test func `JSON of an error keeps its status`() throws {
     #expect(TransferError(json: try JSONParser.parse(Self.wait.lastError.json)) == Self.wait.lastError)
   }
 }

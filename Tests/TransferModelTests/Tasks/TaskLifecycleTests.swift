@@ -52,13 +52,13 @@ import Testing
   ]
 
   @Test(arguments: rows)
-  func followsTheTable(_ row: Row) {
+  func `call has the action and the state of the table`(_ row: Row) {
     var lifecycle = row.from
     #expect(apply(row.call, to: &lifecycle) == row.action)
     #expect(lifecycle == row.to)
   }
 
-  @Test func beginsSuspendedOnce() {
+  @Test func `new task is suspended once`() {
     #expect(TaskLifecycle() == TaskLifecycle(state: .suspended, suspendCount: 1))
   }
 
@@ -76,12 +76,12 @@ import Testing
   func randomWalksKeepTheInvariants(_ seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     var lifecycle = TaskLifecycle()
-    // What an observer knows who only sees the calls and the actions.
+    // The state that follows from the calls and actions alone.
     var owed = 1
     var (isMoving, cancels, ends, lives) = (false, 0, 0, 0)
     for step in 0..<10_000 {
       let before = lifecycle
-      // Ends are rare, so that lives are long.
+      // Ends are rare, so that life cycles are long.
       let call: Call = [.resume, .resume, .resume, .suspend, .suspend, .suspend, .cancel, .complete][
         min(7, Int.random(in: 0..<40, using: &generator) / 5)]
       let action = apply(call, to: &lifecycle)

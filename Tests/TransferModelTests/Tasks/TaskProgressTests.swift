@@ -22,14 +22,14 @@ import Testing
       ([0, 0, 5, 10], 0.5), ([10, 10, 0, 10], 0.5), ([10, 10, 10, 10], 1), ([0, 0, 25, 10], 1),
       ([3, 4, 0, 0], 0.75),
     ] as [([Int64], Double?)])
-  func isTheShareOfAllBytes(_ counts: [Int64], _ expected: Double?) throws {
+  func `fraction is the share of all bytes`(_ counts: [Int64], _ expected: Double?) throws {
     let progress = Self.progress(sent: counts[0], of: counts[1], received: counts[2], of: counts[3])
     #expect(progress.fractionCompleted() == expected)
     #expect(try JSONParser.parse(progress.json)["fractionCompleted"]?.double == expected)
   }
 
-  /// The origin announces the length: whatever it says, the process has to outlive it.
-  @Test func survivesTheLargestAnnouncedLength() async {
+  /// An origin may announce any length, and the service must survive it.
+  @Test func `largest announced length does not overflow`() async {
     await #expect(processExitsWith: .success) {
       var progress = TaskProgress()
       progress.countOfBytesExpectedToSend = 10
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  /// A guess stands in for a total that is not known, until it is seen to be wrong.
+  /// An estimate replaces an unknown total until the count exceeds it.
   @Test(
     arguments: [
       ((0, 0), (25, -1), (-1, 100), 0.25), ((0, 0), (100, -1), (-1, 100), 1),
@@ -47,7 +47,7 @@ import Testing
       ((5, -1), (0, -1), (10, 10), 0.25),
       ((11, -1), (0, 10), (10, -1), nil), ((0, 0), (0, -1), (-1, 0), 1),
     ] as [((Int64, Int64), (Int64, Int64), (Int64, Int64), Double?)])
-  func aGuessStandsInForATotal(
+  func `estimate replaces an unknown total`(
     _ sent: (Int64, Int64), _ received: (Int64, Int64), _ guess: (Int64, Int64), _ expected: Double?
   ) {
     var specification = TaskSpecification(kind: .data, request: TransferRequest(url: "http://a/"))
@@ -59,7 +59,7 @@ import Testing
     (task.progress.countOfBytesSent, task.progress.countOfBytesExpectedToSend) = sent
     (task.progress.countOfBytesReceived, task.progress.countOfBytesExpectedToReceive) = received
     #expect(task.fractionCompleted == expected)
-    // What is done is done, whatever was guessed; of what failed nothing is known.
+    // A successful task is complete, whatever the estimate. The fraction of a failed one is unknown.
     _ = task.lifecycle.complete()
     let known = task.progress.fractionCompleted()
     #expect(task.fractionCompleted == known ?? 1)

@@ -9,7 +9,7 @@ import Testing
     ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
     ("foobar", "Zm9vYmFy"), (">>>???", "Pj4+Pz8/"),
   ])
-  func matchesTheVectors(_ plain: String, _ encoded: String) {
+  func `text matches the vectors of the RFC`(_ plain: String, _ encoded: String) {
     #expect(Base64.encode(Array(plain.utf8)) == encoded)
     #expect(Base64.decode(encoded) == Array(plain.utf8))
   }
@@ -20,10 +20,10 @@ import Testing
     "Zm9v====", "Zm9-", "Zm9_", "Zm 9", "Zm9\n", "Zm9v\n", "Zg==\n", "é===", "Zmé=", "Zm9v Zm9v",
     "Zm9v\0\0\0\0",
   ])
-  func refuses(_ text: String) { #expect(Base64.decode(text) == nil) }
+  func `invalid base64 is refused`(_ text: String) { #expect(Base64.decode(text) == nil) }
 
   @Test(arguments: ["Z", "Zg==", "Zm8=", "Zm9v+", "Zm9v/", "Zm 9", "Zm9\n", "é", "Zm9vZ"])
-  func refusesForURL(_ text: String) { #expect(Base64.decodeForURL(text) == nil) }
+  func `invalid base64url is refused`(_ text: String) { #expect(Base64.decodeForURL(text) == nil) }
 
   @Test func randomBytesRoundTrip() throws {
     var generator = SplitMix64(seed: 21)

@@ -2,7 +2,7 @@ import Testing
 import TransferModel
 
 @Suite struct HexadecimalTests {
-  @Test func bytesComeBack() {
+  @Test func `bytes are read again`() {
     let bytes = (0...255).map { UInt8($0) }
     #expect(Hexadecimal.text(bytes).hasPrefix("000102"))
     #expect(Hexadecimal.bytes(Hexadecimal.text(bytes)) == bytes)

@@ -14,7 +14,7 @@ import Testing
       ("9999-12-31T23:59:60+00:01", 253_402_300_740_000_000),
       ("0000-01-01T00:00:00Z", -62_167_219_200_000_000),
     ] as [(String, Int64)])
-  func reads(_ text: String, _ microseconds: Int64) {
+  func `valid time is read`(_ text: String, _ microseconds: Int64) {
     #expect(Timestamp(text)?.microseconds == microseconds)
   }
 
@@ -23,13 +23,13 @@ import Testing
     "2023-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2024-04-31T00:00:00Z", "2024-01-01T24:00:00Z",
     "2024-01-01T00:60:00Z", "2024-01-01T00:00:61Z", "2024-01-01T00:00:00.Z", "2024-01-01T00:00:00+1:00",
     "2024-01-01T00:00:00+24:00", "2024-01-01T00:00:00Zx", "24-01-01T00:00:00Z", "2024-01-01T00:00:00é",
-    // No year of four digits has them.
+    // Times whose year in UTC does not have four digits.
     "9999-12-31T23:59:60Z", "9999-12-31T23:59:59-00:01", "0000-01-01T00:00:00+00:01",
   ])
-  func refuses(_ text: String) { #expect(Timestamp(text) == nil) }
+  func `invalid time is refused`(_ text: String) { #expect(Timestamp(text) == nil) }
 
-  /// What is written is read as what it was, to the millisecond.
-  @Test func roundTrip() {
+  /// A written time is read again, to the millisecond.
+  @Test func `written time is read again`() {
     var generator = SplitMix64(seed: 7)
     for _ in 0..<5000 {
       let time = Timestamp(

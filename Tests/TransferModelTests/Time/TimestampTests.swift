@@ -16,7 +16,7 @@ import Testing
     (4_107_542_399, "2100-02-28T23:59:59.000Z"), (4_107_542_400, "2100-03-01T00:00:00.000Z"),
     (253_402_300_799, "9999-12-31T23:59:59.000Z"),
   ])
-  func writesRFC3339(_ seconds: Int64, _ expected: String) {
+  func `time is written by RFC 3339`(_ seconds: Int64, _ expected: String) {
     #expect(Timestamp(seconds: seconds).description == expected)
   }
 
@@ -26,10 +26,10 @@ import Testing
     (45_296_078_000, "1970-01-01T12:34:56.078Z"), (-5, "1969-12-31T23:59:59.999Z"),
     (-1_000_000, "1969-12-31T23:59:59.000Z"), (-2_203_891_200_000_000, "1900-03-01T00:00:00.000Z"),
     (-62_162_035_200_001_000, "0000-02-29T23:59:59.999Z"),
-    // Earlier than any that can be written.
+    // Earlier than the earliest time that can be written.
     (.min, "0000-01-01T00:00:00.000Z"),
   ])
-  func writesMillisecondsRoundedDown(_ microseconds: Int64, _ expected: String) {
+  func `milliseconds are rounded down`(_ microseconds: Int64, _ expected: String) {
     #expect(Timestamp(microseconds: microseconds).description == expected)
   }
 
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func unitsAndArithmetic() {
+  @Test func `seconds and microseconds are converted and added`() {
     let time = Timestamp(microseconds: 1_500_250_999)
     #expect(time.milliseconds == 1_500_250)
     #expect(time.seconds == 1500)
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: [1e12, 1e13, 1e15, 1e300, .infinity])
-  func farFuturesAreClamped(_ seconds: Double) {
+  func `far future is limited to year 9999`(_ seconds: Double) {
     #expect(
       Timestamp(seconds: 1_769_860_800).adding(seconds: seconds).description == "9999-12-31T23:59:59.000Z")
   }

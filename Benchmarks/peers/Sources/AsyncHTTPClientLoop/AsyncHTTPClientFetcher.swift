@@ -1,7 +1,7 @@
 import AsyncHTTPClient
 import Commands
 
-/// async-http-client on the event loops that all share, one a core.
+/// async-http-client on its shared event loops, one for each core.
 struct AsyncHTTPClientFetcher: Fetcher {
   private struct NoFile: Error {}
 

@@ -1,23 +1,23 @@
 import Glibc
 
-/// A library that fetches: what the commands are carried out with.
+/// A library that can fetch files.
 public protocol Fetcher: Sendable {
-  /// - Parameter atOnce: The connections that it may have to one host.
+  /// - Parameter atOnce: The maximum number of connections to a host.
   init(atOnce: Int)
 
-  /// Fetches a URL into a file. It throws where the reply is no 200.
+  /// Fetches a URL into a file. Throws if the status is not 200.
   func fetch(_ url: String, into file: String) async throws
 
-  /// Closes what it has open.
+  /// Closes all connections.
   func end() async
 }
 
-/// The commands of a race, one a line on standard input, each answered by a line:
+/// The commands of a race, one a line on standard input. Each command prints one line:
 ///
-///     many AT_ONCE COUNT PREFIX DIRECTORY    →  the count of those that failed
-///     each COUNT PREFIX DIRECTORY            →  the microseconds that each took, one after the other
+///     many AT_ONCE COUNT PREFIX DIRECTORY    →  the number of failures
+///     each COUNT PREFIX DIRECTORY            →  the microseconds of each, in order
 ///
-/// The URLs are the prefix with 0, 1, 2 … behind it, and the files are called 0, 1, 2 ….
+/// The URLs are the prefix with 0, 1, 2 … appended, and the files are named 0, 1, 2 ….
 public func carryOutCommands<F: Fetcher>(with fetcher: F.Type) async {
   while let line = readLine() {
     let words = line.split(separator: " ").map(String.init)

@@ -3,7 +3,7 @@ import Foundation
 import FoundationNetworking
 import Glibc
 
-/// FoundationNetworking's URLSession. `TMPDIR` has to be on the file system of the directory, so that a move copies nothing.
+/// FoundationNetworking's URLSession. `TMPDIR` must be on the file system of the directory, so that a move does not copy.
 struct URLSessionFetcher: Fetcher {
   private let session: URLSession
 
@@ -21,7 +21,7 @@ struct URLSessionFetcher: Fetcher {
         guard let location, (response as? HTTPURLResponse)?.statusCode == 200 else {
           return done.resume(throwing: error ?? URLError(.badServerResponse))
         }
-        // The file is gone when this returns. FileManager would look at much more than a rename does.
+        // The temporary file is deleted after this function returns. FileManager would do much more work than rename.
         guard rename(location.path, file) == 0 else {
           return done.resume(throwing: URLError(.cannotMoveFile))
         }

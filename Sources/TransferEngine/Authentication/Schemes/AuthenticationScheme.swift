@@ -1,22 +1,23 @@
 internal import Curl
 internal import TransferModel
 
-/// An authentication scheme (RFC 9110 §11.1), or the login of a SOCKS proxy. To add one, add its method to `AuthenticationMethod`, and
-/// its type to `AuthenticationSchemes.all`.
+/// An authentication scheme (RFC 9110 §11.1), or the login of a SOCKS proxy. To add one, add its method to `AuthenticationMethod`, and its
+/// type to `AuthenticationSchemes.all`.
 protocol AuthenticationScheme: Sendable {
   var method: AuthenticationMethod { get }
   /// The scheme's name in challenges, in lower case.
   var name: String { get }
-  /// Whether Ferry can answer this challenge, which has the scheme's name.
+  /// Returns whether Ferry can answer this challenge, which has the scheme's name.
   func supports(_ challenge: HTTPChallenge) -> Bool
   /// Prepares a request.
-  /// - Returns: the value of the field Authorization or Proxy-Authorization; nil: none, or libcurl sends it.
+  /// - Returns: The value of the field Authorization or Proxy-Authorization; `nil` if there is none or libcurl sends it.
   func authorize(_ request: AuthorizedRequest, with easy: EasyHandle) throws(CurlError) -> String?
-  /// Creates the token of one request. It may block: call it off the event loops. nil if the scheme uses no tokens.
+  /// Creates the token of one request; `nil` if the scheme uses no tokens. It may block: call it off the event loops.
   var makeToken: (@Sendable (_ host: String, _ login: PasswordLogin?) throws -> [UInt8])? { get }
-  /// Authenticates a connection rather than a request, by several messages that libcurl exchanges.
+  /// Whether the scheme authenticates a connection rather than a request, by several messages that libcurl exchanges.
   var isConnectionBased: Bool { get }
-  /// Credentials are sent preemptively below the directory of an earlier request only (RFC 7617 §2.2); if false, to the whole host.
+  /// Whether credentials are sent preemptively only below the directory of an earlier request (RFC 7617 §2.2). If `false`, they are sent
+  /// preemptively to the whole host.
   var coversDirectory: Bool { get }
 }
 
@@ -33,10 +34,10 @@ typealias PasswordLogin = (user: String, password: String)
 struct AuthorizedRequest {
   let attempt: Authenticator.Attempt
   let isProxy: Bool
-  /// Method and target of the request line. For a tunnelling proxy these are CONNECT's.
+  /// The method of the request line. For a tunnelling proxy, method and target are CONNECT's.
   let method: String
   let target: String
-  /// Returns the body's digest by the challenge's algorithm; nil if the challenge does not cover the body, or for CONNECT.
+  /// Returns the body's digest by the challenge's algorithm; `nil` if the challenge does not cover the body, or for CONNECT.
   let bodyDigest: () -> String?
 
   var login: PasswordLogin? { attempt.credential?.passwordLogin }
@@ -49,7 +50,7 @@ extension Credential {
   }
 }
 
-/// The schemes that Ferry knows.
+/// The schemes that Ferry supports.
 enum AuthenticationSchemes {
   /// The strongest first.
   static let all: [any AuthenticationScheme] = [
@@ -60,7 +61,7 @@ enum AuthenticationSchemes {
     all.first { $0.method == method }
   }
 
-  /// The scheme of a challenge; nil if Ferry cannot answer it.
+  /// Returns the scheme of a challenge; `nil` if Ferry cannot answer it.
   static func scheme(answering challenge: HTTPChallenge) -> (any AuthenticationScheme)? {
     all.first { $0.name == challenge.scheme && $0.supports(challenge) }
   }

@@ -1,7 +1,7 @@
 internal import Curl
 internal import TransferModel
 
-/// RFC 7617.
+/// The Basic scheme (RFC 7617).
 struct BasicScheme: AuthenticationScheme {
   let method = AuthenticationMethod.httpBasic
   let name = "basic"

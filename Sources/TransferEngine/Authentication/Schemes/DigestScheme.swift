@@ -1,7 +1,7 @@
 internal import Curl
 internal import TransferModel
 
-/// RFC 7616; `DigestAuthentication` computes the response.
+/// The Digest scheme (RFC 7616). `DigestAuthentication` computes the response.
 struct DigestScheme: AuthenticationScheme {
   let method = AuthenticationMethod.httpDigest
   let name = "digest"

@@ -1,7 +1,7 @@
 internal import Curl
 internal import TransferModel
 
-/// MS-NLMP; libcurl computes the messages.
+/// The NTLM scheme (MS-NLMP). libcurl computes the messages.
 struct NTLMScheme: AuthenticationScheme {
   let method = AuthenticationMethod.ntlm
   let name = "ntlm"

@@ -2,7 +2,7 @@ internal import Curl
 internal import GSSAPI
 internal import TransferModel
 
-/// RFC 4559, with Kerberos. Without a credential, the process's own ticket is used.
+/// The Negotiate scheme with Kerberos (RFC 4559). Without a credential, the process's own ticket is used.
 struct NegotiateScheme: AuthenticationScheme {
   let method = AuthenticationMethod.negotiate
   let name = "negotiate"

@@ -1,7 +1,7 @@
 internal import Curl
 internal import TransferModel
 
-/// The user and password of a SOCKS proxy (RFC 1929); libcurl sends them.
+/// The user and password of a SOCKS proxy (RFC 1929). libcurl sends them.
 struct SOCKSScheme: AuthenticationScheme {
   let method = AuthenticationMethod.default
   let name = HTTPChallenge.socks.scheme

@@ -1,0 +1,10 @@
+/// A kind of record, by its name in messages and logs.
+package enum RecordKind: String, CaseIterable, Sendable, CustomStringConvertible {
+  case session, task, journal, delivery, decision, file, credential, cookie, configuration
+  /// Replies under an Idempotency-Key.
+  case idempotency
+  /// The worker's state of a task.
+  case work
+
+  package var description: String { rawValue }
+}

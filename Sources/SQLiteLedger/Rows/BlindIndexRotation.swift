@@ -1,0 +1,45 @@
+internal import FoundationEssentials
+internal import GRDB
+internal import HTTPCookies
+internal import Ledger
+internal import Records
+internal import TransferModel
+
+/// A rotation of the keyed hashes of rows to another key, from their sealed documents. No other process may write to the database
+/// meanwhile.
+struct BlindIndexRotation {
+  let database: Database
+  let box: SecretBox
+
+  /// Recomputes the hashes of all rows. A row that cannot be read stays unchanged.
+  func rename() throws {
+    for kind in [RecordKind.cookie, .credential, .idempotency, .configuration] { try rename(kind) }
+  }
+
+  private func rename(_ kind: RecordKind) throws {
+    let table = StoredTable(kind)
+    let (owner, key) = (table.key[0], table.key[1])
+    let condition = "WHERE (\(owner.rawValue), \(key.rawValue)) = (?, ?)"
+    let select = try database.makeStatement(sql: "SELECT * FROM \(table) \(condition)")
+    let update = try database.makeStatement(sql: "UPDATE \(table) SET \(key.rawValue) = ? \(condition)")
+    // All keys are read first: a running query could return a renamed row again.
+    for place in try Row.fetchAll(database, sql: "SELECT \(owner.rawValue), \(key.rawValue) FROM \(table)") {
+      let old = Array(place.databaseValues)
+      guard let row = try Row.fetchOne(select, arguments: StatementArguments(old)),
+        let text = try? Self.text(of: StoredRow(row: row, kind: kind, box: box))
+      else { continue }
+      let name = box.names.name(text, owner: row.bytes(owner), of: kind)
+      try update.execute(arguments: StatementArguments([Data(name).databaseValue] + old))
+    }
+  }
+
+  /// Returns the text whose hash identifies the row.
+  private static func text(of row: StoredRow) throws(UnreadableRow) -> String {
+    switch row.kind {
+    case .cookie: try Cookie(row).key.stored
+    case .credential: StoredCredential.key(try StoredCredential(row).space)
+    case .idempotency: try row.text(.replyKey)
+    default: try row.text(.configurationName)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+internal import HTTPFields
+internal import HTTPServer
+internal import HTTPTypes
+internal import JSON
+internal import TransferModel
+
+extension HTTPField.Name {
+  static let allow = Self("Allow")!
+  static let idempotencyKey = Self("Idempotency-Key")!
+  static let lastEventID = Self("Last-Event-ID")!
+  static let link = Self("Link")!
+  static let prefer = Self("Prefer")!
+  static let preferenceApplied = Self("Preference-Applied")!
+  static let reprDigest = Self("Repr-Digest")!
+  static let requestID = Self("Request-Id")!
+}
+
+/// Builds replies with the header fields that all replies share.
+enum ReplyBuilder {
+  static func json(
+    _ bytes: [UInt8], status: Int = 200, fields: HTTPFields = [:], type: String = "application/json"
+  ) -> ServerResponse {
+    var fields = fields
+    fields[.contentType] = type
+    fields[.cacheControl] = "no-store"
+    return ServerResponse(status: .init(code: status), fields: fields, body: .bytes(bytes))
+  }
+
+  /// A resource with a strong ETag of its representation, or 304 if the client has this version.
+  static func resource(
+    _ bytes: [UInt8], for context: RequestContext, status: Int = 200, fields: HTTPFields = [:]
+  ) -> ServerResponse {
+    let tag = EntityTag.of(bytes)
+    var fields = fields
+    fields[.eTag] = tag
+    if status == 200, context.isRead, EntityTag.matches(context.field(.ifNoneMatch), tag) {
+      fields[.cacheControl] = "no-store"
+      // The body gives Content-Length the value of a 200 (RFC 9110 §8.6). The server does not send the bytes.
+      return ServerResponse(status: .notModified, fields: fields, body: .bytes(bytes))
+    }
+    return Compression.apply(to: json(bytes, status: status, fields: fields), for: context)
+  }
+
+  static func problem(_ problem: Problem) -> ServerResponse {
+    var fields = HTTPFields()
+    for field in problem.fields {
+      if let name = HTTPField.Name(field.name) { fields[name] = field.value }
+    }
+    if problem.kind == .unauthorized { fields[.wwwAuthenticate] = "Bearer realm=\"ferry\"" }
+    return json(problem.json, status: problem.kind.status, fields: fields, type: "application/problem+json")
+  }
+
+  static func text(_ text: String, status: Int = 200, type: String = "text/plain; charset=utf-8")
+    -> ServerResponse
+  {
+    var fields = HTTPFields()
+    fields[.contentType] = type
+    fields[.cacheControl] = "no-store"
+    return ServerResponse(status: .init(code: status), fields: fields, body: .bytes(Array(text.utf8)))
+  }
+
+  static func noContent() -> ServerResponse {
+    ServerResponse(status: .noContent, fields: [.cacheControl: "no-store"])
+  }
+}
+
+/// Entity tags (RFC 9110 §8.8.3).
+enum EntityTag {
+  /// The FNV-1a hash of the representation, 64 bits. It only distinguishes versions of one resource.
+  static func of(_ bytes: [UInt8]) -> String {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    return "\"" + String(hash, radix: 36) + "\""
+  }
+
+  /// Whether If-Match permits a change of the version with this tag. Against RFC 9110 §13.1.1, a weak tag matches too. A proxy
+  /// weakens our tag when it compresses the reply, but the tag names the same version.
+  static func permits(_ ifMatch: String?, _ tag: String) -> Bool { ifMatch == nil || matches(ifMatch, tag) }
+
+  /// Whether a list of entity tags names the tag, by weak comparison.
+  static func matches(_ field: String?, _ tag: String) -> Bool {
+    guard let field else { return false }
+    return field.split(separator: ",").contains { candidate in
+      let candidate = candidate.trimmingBlanks
+      return candidate == "*" || candidate == tag || candidate == "W/" + tag
+    }
+  }
+}

@@ -1,0 +1,70 @@
+internal import Ledger
+internal import TransferModel
+
+/// Writes changes and, after the commit, wakes the webhook dispatcher and the worker if the change concerns them.
+struct ChangeRecorder: Sendable {
+  let store: any Ledger
+  let background: WorkerSessionRegistry?
+  let outboxCallback = LateBoundCallback<Void>()
+
+  /// Records something that has happened. The ledger tries until the change is committed.
+  /// - Parameter settled: called after the commit, or with `false` if another service owns the session now and the change was
+  ///   dropped.
+  func record(_ change: LedgerChange, settled: @escaping @Sendable (_ isWritten: Bool) -> Void = { _ in }) {
+    let (hasMessages, hasCommands) = (!change.newDeliveries.isEmpty, !change.commands.isEmpty)
+    guard hasMessages || hasCommands else { return store.record(change, settled: settled) }
+    store.record(change) { [self] isWritten in
+      settled(isWritten)
+      if isWritten { notify(hasMessages, hasCommands) }
+    }
+  }
+
+  /// Writes what a client asked for.
+  /// - Parameter done: called after the commit, or with the error if nothing was written.
+  func write(_ change: LedgerChange, done: @escaping @Sendable (LedgerError?) -> Void) {
+    let (hasMessages, hasCommands) = (!change.newDeliveries.isEmpty, !change.commands.isEmpty)
+    store.commit(change) { [self] error in
+      done(error)
+      if error == nil { notify(hasMessages, hasCommands) }
+    }
+  }
+
+  /// Writes what a client asked for. Returns after the commit; if it throws, nothing was written.
+  func write(_ change: LedgerChange) async throws(ServiceError) {
+    do throws(LedgerError) { try await store.write(change) } catch { throw .store(error) }
+    notify(!change.newDeliveries.isEmpty, !change.commands.isEmpty)
+  }
+
+  /// Writes a change that depends on values read by `make`. If another request changed these values meanwhile, calls `make`
+  /// again, so that the client's If-Match is compared with the new version.
+  func write<Result>(
+    anew make: () async throws(ServiceError) -> (change: LedgerChange, result: Result)
+  ) async throws(ServiceError) -> Result {
+    for _ in 0..<Self.attempts {
+      let (change, result) = try await make()
+      do throws(ServiceError) {
+        try await write(change)
+        return result
+      } catch .preconditionFailed {
+        continue
+      }
+    }
+    throw .storeUnavailable("the row changed during every attempt")
+  }
+
+  /// The limit of such attempts.
+  private static let attempts = 100
+
+  /// Returns when all changes recorded so far are committed. Throws if the ledger cannot be written now.
+  func flush() async throws(ServiceError) { try await write(LedgerChange()) }
+
+  /// Returns when all changes recorded so far are committed, however long that takes.
+  func waitForCommits() async {
+    await withCheckedContinuation { continuation in record(LedgerChange()) { _ in continuation.resume() } }
+  }
+
+  private func notify(_ hasMessages: Bool, _ hasCommands: Bool) {
+    if hasMessages { outboxCallback.deliver() }
+    if hasCommands { background?.wakeWorker() }
+  }
+}

@@ -1,0 +1,19 @@
+package import TransferModel
+
+/// The filter of an event stream.
+package struct EventFilter: Sendable {
+  /// The event after which the stream begins, or `nil` for new events only.
+  package var after: Int64?
+  /// The wanted types, or `nil` for all types.
+  package var types: Set<EventType>?
+  package var wantsProgress: Bool
+  /// Whether the bytes of data tasks are sent inline.
+  package var wantsData: Bool
+
+  package init(after: Int64?, types: Set<EventType>?, wantsProgress: Bool, wantsData: Bool) {
+    self.after = after
+    self.types = types
+    self.wantsProgress = wantsProgress
+    self.wantsData = wantsData
+  }
+}

@@ -1,0 +1,30 @@
+internal import EngineAPI
+internal import TransferModel
+
+extension TransferJob {
+  /// Makes the engine's job for a task.
+  /// - Parameter stamp: the stamp of the blobs that the engine writes.
+  init(_ task: TransferTask, in session: TransferSession, writing stamp: BlobStamp) {
+    precondition(!session.isOutline, "a job needs the whole session, not an outline")
+    self.init(
+      task: task.id, session: task.sessionID, configuration: session.sharedConfiguration, kind: task.kind,
+      request: task.currentRequest, priority: task.priority)
+    sessionType = session.type
+    if stamp != .none { blob = stamp }
+    maximumBytesPerSecond = task.maximumBytesPerSecond
+    originalURL = task.originalRequest.url
+    let delegate = session.delegate(of: task)
+    self.delegate = delegate
+    // A completion handler replaces the delegate's calls about the response.
+    asksForResponses = !task.hasCompletionHandler && delegate?.asksForResponses == true
+    asksForCaching = !task.hasCompletionHandler && delegate?.asksForCaching == true
+    asksForTrust = delegate?.challengeEvent(for: .serverTrust) != nil
+    asksForCertificate = delegate?.challengeEvent(for: .clientCertificate) != nil
+    prefersIncrementalDelivery = task.preferences.prefersIncrementalDelivery
+    resumePoint = task.partial ?? task.resumePoint
+    if task.hasInvalidResumeData {
+      fault = TransferError(
+        .unsupportedURL, "the resume data was not created by this service, or was changed")
+    }
+  }
+}

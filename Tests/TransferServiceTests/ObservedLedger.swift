@@ -1,0 +1,39 @@
+import Ledger
+
+/// A ledger that calls a test at certain moments.
+final class ObservedLedger: ForwardingLedger {
+  struct Moments: Sendable {
+    /// Called after the commit of a client's change, before the caller is notified.
+    var committed: @Sendable (LedgerChange) async -> Void = { _ in }
+    /// Called when something is recorded.
+    var recorded: @Sendable (LedgerChange) -> Void = { _ in }
+    /// Called when the service asks whether the ledger accepts writes.
+    var asked: @Sendable () -> Void = {}
+  }
+  let base: any Ledger
+  private let moments: Moments
+
+  init(_ store: any Ledger, _ moments: Moments) {
+    base = store
+    self.moments = moments
+  }
+
+  func append(_ entry: CommitEntry) {
+    guard case .request(let change, let done) = entry else {
+      moments.recorded(entry.change)
+      return base.append(entry)
+    }
+    let committed = moments.committed
+    base.commit(change) { error in
+      guard error == nil else { return done(error) }
+      Task {
+        await committed(change)
+        done(nil)
+      }
+    }
+  }
+  var refusal: LedgerError? {
+    moments.asked()
+    return base.refusal
+  }
+}
