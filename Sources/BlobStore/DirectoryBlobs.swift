@@ -115,10 +115,10 @@ package final class DirectoryBlobs: LocalBlobs, BlobQuarantine {
   }
 
   package func claim(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobCompletion<Void>) {
-    done(Result { () throws(BlobError) in try take(key, as: draft, size: size) })
+    done(Result { () throws(BlobError) in try claim(key, as: draft, size: size) })
   }
 
-  private func take(_ key: BlobKey, as draft: BlobKey, size: Int64) throws(BlobError) {
+  private func claim(_ key: BlobKey, as draft: BlobKey, size: Int64) throws(BlobError) {
     if let refusal = key.claimError(to: draft) { throw refusal }
     guard let found = Disk.size(path(key)) else { throw .last("claim") }
     guard found >= size else {

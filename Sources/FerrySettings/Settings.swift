@@ -38,7 +38,7 @@ package struct Settings: Sendable {
     var settings = Settings()
     for setting in SettingsCatalogue.all
     where purpose == .service || setting.traits.contains(.forWorker) {
-      try settings.take(setting, sources.value(of: setting))
+      try settings.apply(setting, sources.value(of: setting))
     }
     guard purpose == .service else { return settings }
     settings.tokens = try settings.readTokens()
@@ -64,11 +64,11 @@ package struct Settings: Sendable {
       options: options, environment: environment, local: local,
       unless: [setting, SettingsCatalogue.shared.dataDirectory])
     var settings = Settings()
-    try settings.take(setting, sources.value(of: setting))
+    try settings.apply(setting, sources.value(of: setting))
     return settings.listen
   }
 
-  private mutating func take(_ setting: any AnySetting, _ value: SettingValue?) throws(SettingsError) {
+  private mutating func apply(_ setting: any AnySetting, _ value: SettingValue?) throws(SettingsError) {
     given[setting.name] = value
     do throws(SettingFault) {
       values[setting.name] = try setting.check(value?.text)

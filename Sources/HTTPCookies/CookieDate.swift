@@ -10,7 +10,7 @@ package enum CookieDate {
     while start < bytes.count, !fields.isFull {
       var end = start
       while end < bytes.count, !isDelimiter(bytes[end]) { end += 1 }
-      if end > start { fields.take(bytes.extracting(start..<end)) }
+      if end > start { fields.interpret(bytes.extracting(start..<end)) }
       start = end + 1
     }
     return fields.timestamp
@@ -34,7 +34,7 @@ package enum CookieDate {
     var isFull: Bool { time != nil && day != nil && month != nil && year != nil }
 
     /// Interprets a token as the first missing value that it can be (step 2).
-    mutating func take(_ token: borrowing Span<UInt8>) {
+    mutating func interpret(_ token: borrowing Span<UInt8>) {
       // All values except the month begin with a digit.
       guard Self.isDigit(token[0]) else {
         if month == nil { month = Self.month(token) }

@@ -32,7 +32,7 @@ extension CookieJar {
 
   private mutating func evict(_ entry: Entry, from site: String) -> Change {
     let key = entry.stored.key
-    take(key, site: site)
+    removeStored(key, site: site)
     return .removed(key)
   }
 

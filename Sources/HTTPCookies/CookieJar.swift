@@ -80,7 +80,7 @@ package struct CookieJar: Sendable {
   @discardableResult
   package mutating func remove(_ filter: CookieFilter = CookieFilter()) -> [Cookie] {
     let removed = list(filter)
-    for cookie in removed { take(cookie.key, site: Self.site(ofDomain: cookie.domain)) }
+    for cookie in removed { removeStored(cookie.key, site: Self.site(ofDomain: cookie.domain)) }
     return removed
   }
 
@@ -93,7 +93,7 @@ package struct CookieJar: Sendable {
   @discardableResult
   package mutating func removeExpired(now: Timestamp) -> [Cookie] {
     let removed = cookies.filter { $0.isExpired(at: now) }
-    for cookie in removed { take(cookie.key, site: Self.site(ofDomain: cookie.domain)) }
+    for cookie in removed { removeStored(cookie.key, site: Self.site(ofDomain: cookie.domain)) }
     return removed
   }
 
@@ -101,7 +101,7 @@ package struct CookieJar: Sendable {
   package mutating func apply(_ change: Change) {
     switch change {
     case .stored(let cookie): insert(cookie)
-    case .removed(let key): take(key, site: Self.site(ofDomain: key.domain))
+    case .removed(let key): removeStored(key, site: Self.site(ofDomain: key.domain))
     }
   }
 
@@ -128,7 +128,7 @@ package struct CookieJar: Sendable {
   }
 
   @discardableResult
-  mutating func take(_ key: CookieKey, site: String) -> Bool {
+  mutating func removeStored(_ key: CookieKey, site: String) -> Bool {
     sites[site] != nil && updateSite(site) { site, _ in site.remove(key) }
   }
 }

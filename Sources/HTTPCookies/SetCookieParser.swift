@@ -40,7 +40,7 @@ package enum SetCookieParser {
       guard let attribute = Attribute(bytes.extracting(name)),
         (value?.count ?? 0) <= Limits.cookieAttributeBytes.value
       else { continue }
-      values.take(attribute, value ?? end..<end, in: bytes, now: now)
+      values.set(attribute, value ?? end..<end, in: bytes, now: now)
     }
     values.apply(to: &cookie, bytes, defaultPath: defaultPath)
     return cookie
@@ -95,7 +95,7 @@ package enum SetCookieParser {
     private var expires: Timestamp?
     private var maximumAge: Timestamp?
 
-    mutating func take(
+    mutating func set(
       _ attribute: Attribute, _ value: Range<Int>, in bytes: borrowing Span<UInt8>, now: Timestamp
     ) {
       switch attribute {

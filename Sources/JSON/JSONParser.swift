@@ -88,7 +88,7 @@ package struct JSONParser {
   private mutating func object(depth: Int) throws(JSONSyntaxError) {
     let place = openContainer(.object)
     skipWhitespace()
-    if take(UInt8(ascii: "}")) { return closeContainer(place, 0) }
+    if consume(UInt8(ascii: "}")) { return closeContainer(place, 0) }
     var (count, hasEscapes) = (0, false)
     while true {
       skipWhitespace()
@@ -97,11 +97,11 @@ package struct JSONParser {
       count += 1
       hasEscapes = hasEscapes || records[name].hasEscapes
       skipWhitespace()
-      guard take(UInt8(ascii: ":")) else { throw fault("expected ':'") }
+      guard consume(UInt8(ascii: ":")) else { throw fault("expected ':'") }
       try value(depth: depth + 1)
       skipWhitespace()
-      if take(UInt8(ascii: "}")) { break }
-      guard take(UInt8(ascii: ",")) else { throw fault("expected ',' or '}'") }
+      if consume(UInt8(ascii: "}")) { break }
+      guard consume(UInt8(ascii: ",")) else { throw fault("expected ',' or '}'") }
     }
     closeContainer(place, count)
     let isLarge = count > Self.fewMembers || hasEscapes
@@ -115,14 +115,14 @@ package struct JSONParser {
   private mutating func array(depth: Int) throws(JSONSyntaxError) {
     let place = openContainer(.array)
     skipWhitespace()
-    if take(UInt8(ascii: "]")) { return closeContainer(place, 0) }
+    if consume(UInt8(ascii: "]")) { return closeContainer(place, 0) }
     var count = 0
     while true {
       try value(depth: depth + 1)
       count += 1
       skipWhitespace()
-      if take(UInt8(ascii: "]")) { return closeContainer(place, count) }
-      guard take(UInt8(ascii: ",")) else { throw fault("expected ',' or ']'") }
+      if consume(UInt8(ascii: "]")) { return closeContainer(place, count) }
+      guard consume(UInt8(ascii: ",")) else { throw fault("expected ',' or ']'") }
     }
   }
 
@@ -206,7 +206,7 @@ package struct JSONParser {
 
   private mutating func number() throws(JSONSyntaxError) {
     let start = index
-    _ = take(UInt8(ascii: "-"))
+    _ = consume(UInt8(ascii: "-"))
     let first = index
     var magnitude = Magnitude()
     while let digit = takeDigit() { magnitude.add(digit) }
@@ -215,7 +215,7 @@ package struct JSONParser {
       throw fault("malformed number")
     }
     var isInteger = true
-    if take(UInt8(ascii: ".")) {
+    if consume(UInt8(ascii: ".")) {
       isInteger = false
       let first = index
       while let digit = takeDigit() { magnitude.add(fraction: digit) }
@@ -224,7 +224,7 @@ package struct JSONParser {
     if index < end, bytes[index] | 0x20 == UInt8(ascii: "e") {
       isInteger = false
       index += 1
-      let isNegative = !take(UInt8(ascii: "+")) && take(UInt8(ascii: "-"))
+      let isNegative = !consume(UInt8(ascii: "+")) && consume(UInt8(ascii: "-"))
       var (first, power) = (index, 0)
       while let digit = takeDigit() { power = min(power * 10 + Int(digit), 1 << 32) }
       guard index > first else { throw fault("malformed number") }
@@ -309,7 +309,7 @@ package struct JSONParser {
     case UInt8(ascii: "u"):
       let unit = try codeUnit()
       guard unit & 0xF800 == 0xD800 else { return }
-      guard unit & 0xFC00 == 0xD800, take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")),
+      guard unit & 0xFC00 == 0xD800, consume(UInt8(ascii: "\\")), consume(UInt8(ascii: "u")),
         try codeUnit() & 0xFC00 == 0xDC00
       else { throw fault("lone surrogate") }
     default: throw fault("unknown escape")
@@ -337,7 +337,7 @@ package struct JSONParser {
     }
   }
 
-  private mutating func take(_ byte: UInt8) -> Bool {
+  private mutating func consume(_ byte: UInt8) -> Bool {
     guard index < end, bytes[index] == byte else { return false }
     index += 1
     return true

@@ -56,12 +56,12 @@ package final class NetworkMonitor: DescriptorHandler, @unchecked Sendable {
       case .nothing: return
       case .overrun: markStale()
       case .bytes(let bytes):
-        for message in NetlinkMessage.all(in: NetlinkBytes(bytes)) { take(message) }
+        for message in NetlinkMessage.all(in: NetlinkBytes(bytes)) { handle(message) }
       }
     }
   }
 
-  private func take(_ message: NetlinkMessage) {
+  private func handle(_ message: NetlinkMessage) {
     guard let isAnswer = dump?.isAnswered(by: message, to: socket.port), isAnswer else {
       if message.port != socket.port || message.sequence == 0 { markStale() }
       return

@@ -37,7 +37,7 @@ package final class ProcessLock: Sendable {
   /// Takes the lock; `nil` if another process or another object has it, or the file cannot be opened.
   /// - Parameter version: the program's version; `nil` to publish no owner.
   package init?(path: String, version: String?) {
-    guard let descriptor = Self.take(path) else { return nil }
+    guard let descriptor = Self.acquire(path) else { return nil }
     self.path = path
     self.descriptor = descriptor
     guard let version else { return }
@@ -93,7 +93,7 @@ package final class ProcessLock: Sendable {
   /// Whether the path still names the locked file. It does not after the directory was deleted or replaced.
   package var isInPlace: Bool { Self.isSame(descriptor, path) }
 
-  private static func take(_ path: String) -> Int32? {
+  private static func acquire(_ path: String) -> Int32? {
     while true {
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else { return nil }

@@ -13,7 +13,7 @@ extension SessionMachine {
   {
     assert(!session.isOutline)
     if let refusal = refusal(ofTasks: wanted.count) { return .refused(refusal) }
-    let first = tally.take(wanted.count)
+    let first = tally.reserve(wanted.count)
     let secrets = session.configuration.secretHeaderFields
     let created = wanted.indices.map { index in
       var specification = wanted[index].specification
@@ -89,7 +89,7 @@ extension SessionMachine {
   private mutating func becomeDownload(
     _ id: TaskID, _ shown: [UInt8], at now: InputContext, into effects: inout SessionEffects
   ) {
-    let identifier = tally.take(1)
+    let identifier = tally.reserve(1)
     effects.lastIdentifier = identifier
     var download: TaskMachine?
     change(id) { machine, session in

@@ -106,7 +106,7 @@ package struct SessionMachine: Sendable {
     swap(&effects.submissions, &submissions)
     defer { swap(&effects.submissions, &submissions) }
     let mark = (effects.ended.count, effects.newDecisions.count, effects.messages.count)
-    let reply = take(input, at: now, into: &effects)
+    let reply = apply(input, at: now, into: &effects)
     if session.type == .background {
       wakeClientIfNeeded(ended: mark.0, asked: mark.1, at: now, into: &effects)
       for message in effects.messages[mark.2...] { pendingDeliveries?.queue(message.id) }
@@ -125,7 +125,7 @@ package struct SessionMachine: Sendable {
     return reply
   }
 
-  private mutating func take(_ input: SessionInput, at now: InputContext, into effects: inout SessionEffects)
+  private mutating func apply(_ input: SessionInput, at now: InputContext, into effects: inout SessionEffects)
     -> InputResult
   {
     switch input {

@@ -15,7 +15,7 @@ package struct TaskCounter: Sendable {
   func hasRoom(for count: Int) -> Bool { unfinished + count <= limit }
 
   /// Counts new tasks, and returns the first one's identifier.
-  mutating func take(_ count: Int) -> Int {
+  mutating func reserve(_ count: Int) -> Int {
     unfinished += count
     lastIdentifier += count
     return lastIdentifier - count + 1

@@ -22,14 +22,14 @@ final class SignalHandler: Sendable {
   static func trap() async -> SignalHandler {
     let signals = SignalHandler()
     let sequence = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
-    Task { for await signal in sequence { signals.take(signal) } }
+    Task { for await signal in sequence { signals.handle(signal) } }
     return signals
   }
 
   /// Sets the action for a signal to stop.
   func onStop(_ stop: @escaping @Sendable () -> Void) { state.withLock { $0.onStop = stop } }
 
-  private func take(_ signal: UnixSignal) {
+  private func handle(_ signal: UnixSignal) {
     if signal == .sighup {
       reload.yield()
     } else if let stop = state.withLock({ $0.onStop }) {

@@ -113,7 +113,7 @@ import TransferModel
         false
       }
       shard.insert(SessionMachine(.shared(.shared, of: .default), limit: 9))
-      _ = shard.visit(.shared) { machine, step in _ = machine.take(.create([task]), &step) }
+      _ = shard.visit(.shared) { machine, step in _ = machine.apply(.create([task]), &step) }
       #expect(directory[task.id] == .shared)
       _ = shard.visit(task.id, in: .shared) { machine, _ in
         let isThere = machine.task(task.id) != nil

@@ -15,7 +15,7 @@ extension CookieStorage {
   }
 
   /// Stores the cookies of a response. Redirects and challenges may set cookies too.
-  func take(
+  func storeCookies(
     _ head: ResponseHead, to request: TransferRequest, at url: CurlURL, of job: TransferJob,
     now: @autoclosure () -> Timestamp
   ) {

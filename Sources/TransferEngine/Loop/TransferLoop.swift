@@ -79,7 +79,7 @@ final class TransferLoop: @unchecked Sendable {
   // MARK: On the loop
 
   private func tick() {
-    for command in mailbox.take() { handle(command) }
+    for command in mailbox.drain() { handle(command) }
     beginReady()
     context.sessions.closeSurplus()
     deliverFacts()

@@ -107,7 +107,7 @@ struct RangeAssembly {
     case fail
   }
 
-  mutating func take(_ count: Int) -> AppendResult {
+  mutating func append(_ count: Int) -> AppendResult {
     guard let part else { return .taken }
     received += Int64(count)
     guard received > part.count else { return .taken }

@@ -43,7 +43,7 @@ final class ByteReceiver {
       hold(transfer, .receive, for: delay)
       return .paused
     }
-    let disposition = take(bytes, into: sink, transfer)
+    let disposition = receive(bytes, into: sink, transfer)
     guard case .accepted = disposition, isOver(transfer, bytes.count, now) else { return disposition }
     transfer.flow.receive.insert(.timeSlice)
     flow.pauseForTimeSlice(transfer)
@@ -64,7 +64,7 @@ final class ByteReceiver {
     transfer.flow.receive.formUnion(reasons)
   }
 
-  private func take(
+  private func receive(
     _ bytes: UnsafeRawBufferPointer, into sink: BodySink, _ transfer: Transfer
   ) -> BodyDisposition {
     do throws(ContentDecoder.Fault) {
@@ -86,7 +86,7 @@ final class ByteReceiver {
 
   /// Returns whether bytes belong to the announced range. If not, none of the received bytes is used.
   private func fits(_ count: Int, _ transfer: Transfer) -> Bool {
-    switch transfer.machine.ranges.take(count) {
+    switch transfer.machine.ranges.append(count) {
     case .taken: return true
     case .startAgain: transfer.replaceRequest(transfer.request)
     case .fail: transfer.machine.lifecycle.endWire(transfer.rangesDoNotFit)

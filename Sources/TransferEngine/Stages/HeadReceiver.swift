@@ -26,10 +26,10 @@ final class HeadReceiver {
   func received(_ bytes: UnsafeRawBufferPointer, by transfer: Transfer) -> Bool {
     transfer.touch()
     transfer.connectionProgress.receivedBytes()
-    return ResponseHeadParser.lines(in: bytes) { take($0, transfer) }
+    return ResponseHeadParser.lines(in: bytes) { receiveLine($0, transfer) }
   }
 
-  private func take(_ line: UnsafeRawBufferPointer, _ transfer: Transfer) -> Bool {
+  private func receiveLine(_ line: UnsafeRawBufferPointer, _ transfer: Transfer) -> Bool {
     let ended = transfer.received.parser.add(line)
     if let excess = transfer.received.parser.excess {
       if transfer.machine.lifecycle.wireEnd == nil {
@@ -71,7 +71,7 @@ final class HeadReceiver {
 
   private func keepCookies(of head: ResponseHead, _ transfer: Transfer) {
     let settings = context.settings
-    settings.storages.cookies.take(
+    settings.storages.cookies.storeCookies(
       head, to: transfer.request, at: transfer.url, of: transfer.job, now: settings.now())
   }
 

@@ -52,7 +52,7 @@ final class TransferLoopMailbox: Sendable {
   }
 
   /// Returns all commands since the last call, in order.
-  func take() -> [Command] {
+  func drain() -> [Command] {
     commands.withLock { commands in
       defer { commands.removeAll(keepingCapacity: true) }
       return commands

@@ -15,7 +15,7 @@ package struct TaskDelegate: Sendable, Equatable {
   /// - Parameter given: the members that the delegate has.
   package init(_ values: SessionDelegate, given: Set<Member>) {
     self.values = SessionDelegate()
-    self.values.take(given, of: values)
+    self.values.inherit(given, of: values)
     self.given = given
   }
 
@@ -39,7 +39,7 @@ package struct TaskDelegate: Sendable, Equatable {
   /// Returns the delegate's members, completed by those of the session's delegate.
   package func overriding(_ session: SessionDelegate?) -> SessionDelegate {
     var merged = session ?? SessionDelegate()
-    merged.take(given, of: values)
+    merged.inherit(given, of: values)
     return merged
   }
 }
@@ -51,7 +51,7 @@ extension TaskDelegate: JSONEncodable {
 }
 
 extension SessionDelegate {
-  fileprivate mutating func take(_ members: Set<TaskDelegate.Member>, of other: SessionDelegate) {
+  fileprivate mutating func inherit(_ members: Set<TaskDelegate.Member>, of other: SessionDelegate) {
     for member in members {
       switch member {
       case .sessionChallenges: sessionChallenges = other.sessionChallenges

@@ -36,7 +36,7 @@ package struct BodyUpload: Sendable {
   package func fail() {
     stream.fail()
     _ = runtime.update(task: task) { [task, stream] machine, step in
-      machine.take(.withdraw(task, stream), &step)
+      machine.apply(.withdraw(task, stream), &step)
     }
   }
 }
@@ -62,7 +62,7 @@ extension Bodies {
         guard let task = machine.task(id)?.task else { return continuation.resume(returning: nil) }
         let request = task.currentRequest
         let stream = UploadStream(length: length, expected: request.declaredLength)
-        switch machine.take(.offer(id, stream, length: stream.length), &step) {
+        switch machine.apply(.offer(id, stream, length: stream.length), &step) {
         case .task:
           let timeout = machine.session.configuration.timeoutIntervalForRequest
           continuation.resume(returning: .success((stream, request.timeoutInterval ?? timeout)))

@@ -59,7 +59,7 @@ struct Decisions: Sendable {
     let tags = shown == value.json ? [] : tagger.tags(value.json)
     // Returns after the commit of the answer's effects.
     let reply = await runtime.updateAndCommit(known.sessionID) { machine, step in
-      machine.take(.answer(known.taskID, id, answer, shown: shown, tag: tags.first), &step)
+      machine.apply(.answer(known.taskID, id, answer, shown: shown, tag: tags.first), &step)
     }
     let isAccepted = if case .done? = reply { true } else { false }
     if !isAccepted, let newFile { spool.remove([newFile], of: session) }

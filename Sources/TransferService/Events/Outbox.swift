@@ -37,7 +37,7 @@ struct Outbox: Sendable {
   func willAttempt(_ delivery: WebhookDelivery) async {
     guard delivery.type == .sessionHandleEvents else { return }
     _ = await runtime.updateAndCommit(delivery.sessionID) { machine, step in
-      machine.take(.attempts(delivery.id), &step)
+      machine.apply(.attempts(delivery.id), &step)
     }
   }
 
@@ -49,7 +49,7 @@ struct Outbox: Sendable {
       let settled = deliveries.filter { $0.state != .pending }.map(\.id)
       let found: Void? = runtime.update(session) { machine, step in
         step.attempts = deliveries
-        if !settled.isEmpty { machine.take(.settled(settled), &step) }
+        if !settled.isEmpty { machine.apply(.settled(settled), &step) }
         step.onCommit.append { _ in left.count() }
       }
       guard found == nil else { continue }

@@ -38,7 +38,7 @@ final class LocalShardHolder: ShardHolder {
 
   func stopTasks(in shards: ShardSet) {
     for session in sessions.sessions(of: shards) {
-      _ = runtime.update(session.id) { machine, step in machine.take(.prepareHandover, &step) }
+      _ = runtime.update(session.id) { machine, step in machine.apply(.prepareHandover, &step) }
     }
   }
 

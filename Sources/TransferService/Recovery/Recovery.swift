@@ -40,7 +40,7 @@ struct Recovery: Sendable {
     var ended = 0
     for session in arrived {
       runtime.update(session.id) { machine, step in
-        _ = machine.take(.recoveredAll, &step)
+        _ = machine.apply(.recoveredAll, &step)
         for task in running[session.id] ?? [] where machine.task(task)?.isEnding == true { ended += 1 }
       }
     }
@@ -49,7 +49,7 @@ struct Recovery: Sendable {
   }
 
   private func give(_ input: SessionInput, to session: SessionID) {
-    runtime.update(session) { machine, step in _ = machine.take(input, &step) }
+    runtime.update(session) { machine, step in _ = machine.apply(input, &step) }
   }
 
   // MARK: Sessions
@@ -113,7 +113,7 @@ struct Recovery: Sendable {
     let (recovered, isAhead) = (task, task.partial != known.partial)
     runtime.directory[task.id] = task.sessionID
     runtime.update(task.sessionID) { machine, step in
-      _ = machine.take(.recovered(recovered, isAhead: isAhead), &step)
+      _ = machine.apply(.recovered(recovered, isAhead: isAhead), &step)
     }
   }
 

@@ -126,7 +126,7 @@ final class DeadlineQueue: Sendable {
     let due: [Purpose] = state.withLock { state in
       state.wakesAt = nil
       let (dates, waits) = (
-        Self.take(until: now(), from: &state.dates), Self.take(until: uptime(), from: &state.waits)
+        Self.popDue(until: now(), from: &state.dates), Self.popDue(until: uptime(), from: &state.waits)
       )
       let due =
         dates.filter { state.counts($0) }.map(\.purpose) + waits.filter { state.counts($0) }.map(\.purpose)
@@ -137,7 +137,7 @@ final class DeadlineQueue: Sendable {
     for purpose in due { fired.deliver(purpose) }
   }
 
-  private static func take<Time>(until time: Time, from heap: inout Heap<Entry<Time>>) -> [Entry<Time>] {
+  private static func popDue<Time>(until time: Time, from heap: inout Heap<Entry<Time>>) -> [Entry<Time>] {
     var due: [Entry<Time>] = []
     while let first = heap.min, first.time <= time {
       heap.removeMin()

@@ -56,11 +56,11 @@ extension SessionRuntime {
       }
       commands.release(later)
       if isWritten, !ended.isEmpty {
-        update(session.id) { machine, step in _ = machine.take(.endsCommitted(ended), &step) }
+        update(session.id) { machine, step in _ = machine.apply(.endsCommitted(ended), &step) }
         waiters.resumeEndWaiters(ended, as: rows)
       }
       if isWritten, !evictions.isEmpty {
-        update(session.id) { machine, step in _ = machine.take(.evict(evictions), &step) }
+        update(session.id) { machine, step in _ = machine.apply(.evict(evictions), &step) }
       }
       for action in settled { action(isWritten) }
     }

@@ -179,7 +179,7 @@ final class SessionRuntime: Sendable {
     /// An inner `nil` means that the session is an outline.
     func attempt(_ row: TransferSession?) -> Result?? {
       update(session) { machine, step in
-        if let row { machine.take(.restore(row), &step) }
+        if let row { machine.apply(.restore(row), &step) }
         return machine.session.isOutline ? nil : body(&machine, &step)
       }
     }
@@ -198,7 +198,7 @@ final class SessionRuntime: Sendable {
   func handle(_ input: SessionInput, to task: TaskID) async -> InputResult {
     await withCheckedContinuation { continuation in
       let isThere = update(task: task) { machine, step in
-        let reply = machine.take(input, &step)
+        let reply = machine.apply(input, &step)
         step.onCommit.append { continuation.resume(returning: $0 ? reply : .ended) }
       }
       if !isThere { continuation.resume(returning: .ended) }
@@ -217,7 +217,7 @@ final class SessionRuntime: Sendable {
     let found: InputResult?
     do throws(LedgerError) {
       found = try await updateWithConfiguration(session) { machine, step in
-        let result = machine.take(.create(wanted), &step)
+        let result = machine.apply(.create(wanted), &step)
         if case .created = result {
           step.creation = TaskCreation(tasks: wanted.map(\.id), reply: reply) {
             refusal.resume(returning: $0)
@@ -251,13 +251,13 @@ final class SessionRuntime: Sendable {
   func handle(_ facts: [TransferFact]) {
     for (session, facts) in directory.bySession(facts, \.task) {
       update(session) { machine, step in
-        for fact in facts { take(fact, &machine, &step) }
+        for fact in facts { apply(fact, &machine, &step) }
         if let stored = LiveBody.storedCallback(for: facts) { step.onCommit.append { _ in stored() } }
       }
     }
   }
 
-  private func take(_ fact: TransferFact, _ machine: inout SessionMachine, _ step: inout SessionTransition) {
+  private func apply(_ fact: TransferFact, _ machine: inout SessionMachine, _ step: inout SessionTransition) {
     var now = step.now
     switch fact {
     case .progress, .ended:
@@ -280,7 +280,7 @@ final class SessionRuntime: Sendable {
     defer { left.count() }
     for (session, facts) in groups {
       let found: Void? = update(session) { machine, step in
-        for (_, fact) in facts { take(fact, &machine, &step) }
+        for (_, fact) in facts { apply(fact, &machine, &step) }
         step.effects.takenNews = facts.map(\.number)
         step.onCommit.append { _ in left.count() }
       }
@@ -292,8 +292,8 @@ final class SessionRuntime: Sendable {
   private func deadlinePassed(_ purpose: DeadlineQueue.Purpose) {
     switch purpose {
     case .decision(let decision, let task):
-      _ = update(task: task) { _ = $0.take(.decisionExpired(task, decision), &$1) }
-    case .begin(let task): _ = update(task: task) { _ = $0.take(.begin(task), &$1) }
+      _ = update(task: task) { _ = $0.apply(.decisionExpired(task, decision), &$1) }
+    case .begin(let task): _ = update(task: task) { _ = $0.apply(.begin(task), &$1) }
     case .wait(let ticket): waiters.timeOut(ticket)
     }
   }

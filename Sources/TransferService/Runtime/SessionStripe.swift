@@ -66,7 +66,7 @@ final class SessionStripe: Sendable {
     _ id: SessionID, _ body: (inout SessionMachine, inout SessionTransition) -> Result
   ) -> (result: Result, mustCarryOut: Bool)? {
     state.withLock { state in
-      take(id, &state, body).map { ($0, queue(&state)) }
+      applyUpdate(id, &state, body).map { ($0, queue(&state)) }
     }
   }
 
@@ -91,7 +91,7 @@ final class SessionStripe: Sendable {
         state.parked[task, default: []].append(visit)
         return isEvicted && state.parked[task]?.count == 1 ? .mustReadRow : .parked
       }
-      return take(id, &state, visit).map { .taken(queue(&state)) } ?? .missing
+      return applyUpdate(id, &state, visit).map { .taken(queue(&state)) } ?? .missing
     }
   }
 
@@ -112,9 +112,9 @@ final class SessionStripe: Sendable {
     let (loading, turnedAway): (Loading, [SessionUpdate]) = state.withLock { state in
       if row != nil, whole == nil, isOutline(id, &state) { return (.needsSession, []) }
       let parked = state.parked.removeValue(forKey: task) ?? []
-      let taken: Void? = take(id, &state) { machine, step in
-        if let whole { machine.take(.restore(whole), &step) }
-        if let row { machine.take(.load(row), &step) }
+      let taken: Void? = applyUpdate(id, &state) { machine, step in
+        if let whole { machine.apply(.restore(whole), &step) }
+        if let row { machine.apply(.load(row), &step) }
         for visit in parked { visit(&machine, &step) }
       }
       guard taken != nil else { return (.missing, parked) }
@@ -143,14 +143,14 @@ final class SessionStripe: Sendable {
   func endCreation(of tasks: [TaskID], in id: SessionID, refused: [DeliveryID]?) -> Bool? {
     let (mustCarryOut, turnedAway): (Bool?, [SessionUpdate]) = state.withLock { state in
       let parked = state.parked.isEmpty ? [] : tasks.flatMap { state.parked.removeValue(forKey: $0) ?? [] }
-      let taken: Void? = take(id, &state) { machine, step in
+      let taken: Void? = applyUpdate(id, &state) { machine, step in
         if let refused {
-          machine.take(.refused(tasks, messages: refused), &step)
+          machine.apply(.refused(tasks, messages: refused), &step)
         } else {
-          machine.take(.created(tasks), &step)
+          machine.apply(.created(tasks), &step)
         }
         for visit in parked { visit(&machine, &step) }
-        if refused == nil { for task in tasks { machine.take(.begin(task), &step) } }
+        if refused == nil { for task in tasks { machine.apply(.begin(task), &step) } }
       }
       return (taken.map { queue(&state) }, taken == nil ? parked : [])
     }
@@ -169,7 +169,7 @@ final class SessionStripe: Sendable {
   }
 
   /// Changes a session and appends the transition to the outbox. The transition is not returned, because it is too large to copy.
-  private func take<Result: Sendable>(
+  private func applyUpdate<Result: Sendable>(
     _ id: SessionID, _ state: inout State, _ body: (inout SessionMachine, inout SessionTransition) -> Result
   ) -> Result? {
     guard let index = state.machines.index(forKey: id) else { return nil }

@@ -34,7 +34,7 @@ typealias SessionUpdate = @Sendable (inout SessionMachine, inout SessionTransiti
 extension SessionMachine {
   /// Gives an input to the machine and adds its effects to the transition.
   @discardableResult
-  mutating func take(_ input: SessionInput, _ step: inout SessionTransition) -> InputResult {
+  mutating func apply(_ input: SessionInput, _ step: inout SessionTransition) -> InputResult {
     handle(input, at: step.now, into: &step.effects)
   }
 }

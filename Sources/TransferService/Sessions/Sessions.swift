@@ -175,7 +175,7 @@ struct Sessions: Sendable {
       throw error
     }
     open(session)
-    runtime.update(session.id) { _ = $0.take(.recoveredAll, &$1) }
+    runtime.update(session.id) { _ = $0.apply(.recoveredAll, &$1) }
   }
 
   /// Makes a session available.
@@ -233,7 +233,7 @@ struct Sessions: Sendable {
     let found: Void?
     do throws(LedgerError) {
       found = try await runtime.updateWithConfiguration(id) { machine, step in
-        machine.take(.invalidate, &step)
+        machine.apply(.invalidate, &step)
         step.onCommit.append { holds in
           isHeld.store(holds, ordering: .relaxed)
           waiter.resume()
@@ -258,7 +258,7 @@ struct Sessions: Sendable {
       tasks = tasks.dropFirst(slice.count)
       let evicted = runtime.read(at: id) { machine in slice.filter { machine.tasks.isEvicted($0) } } ?? []
       let resident = evicted.isEmpty ? slice : slice.filter { !Set(evicted).contains($0) }
-      _ = await runtime.updateAndCommit(id) { _ = $0.take(.cancelTasks(resident), &$1) }
+      _ = await runtime.updateAndCommit(id) { _ = $0.apply(.cancelTasks(resident), &$1) }
       // Evicted tasks are cancelled one by one, so that few of them are in memory at a time.
       for task in evicted { _ = await runtime.handle(.cancelTasks([task]), to: task) }
     }

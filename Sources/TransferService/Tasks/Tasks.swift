@@ -185,7 +185,7 @@ struct Tasks: Sendable {
           if !isExpected(known.task) {
             result = .refused
           } else {
-            switch machine.take(.change(id, patch), &step) {
+            switch machine.apply(.change(id, patch), &step) {
             case .task(let task): result = .task(task)
             case .refused: result = .full
             default: break

@@ -9,7 +9,7 @@ internal import TransferModel
 
 /// Handles the service's commands.
 extension BackgroundWorker {
-  func take(_ rows: [QueueRow<StoredCommand>]) async throws(LedgerError) {
+  func handle(_ rows: [QueueRow<StoredCommand>]) async throws(LedgerError) {
     let found = rows.map {
       UndecodableDocuments.Decoded<BackgroundCommand>(
         .init(number: $0.number, document: $0.content.document, session: $0.content.session))

@@ -15,7 +15,7 @@ package import TransferModel
 /// outside the lock.
 package final class BackgroundWorker: Sendable {
   /// Effects to be executed.
-  private struct Step {
+  private struct QueuedEffects {
     let effects: WorkerEffects
     let page: Page
     /// Called after the commit of the effects.
@@ -33,7 +33,7 @@ package final class BackgroundWorker: Sendable {
   }
   private struct State {
     var machine: WorkerMachine
-    var steps = SerialDrain<Step>()
+    var steps = SerialDrain<QueuedEffects>()
     var random: RandomSource
     /// Whether the work of an earlier worker has been recovered.
     var hasStarted = false
@@ -100,7 +100,7 @@ package final class BackgroundWorker: Sendable {
     let commands = QueueReader(spawn) { (number: Int64) async throws(LedgerError) in
       try await store.commands(after: number, limit: 500)
     } take: { [weak self] rows async throws(LedgerError) in
-      try await self?.take(rows)
+      try await self?.handle(rows)
     }
     reader.withLock { $0 = commands }
   }
@@ -172,12 +172,12 @@ package final class BackgroundWorker: Sendable {
       for input in inputs { state.machine.handle(input, at: moment, into: &effects) }
       state.random = effects.random
       return effects.isEmpty && page.isEmpty && written == nil
-        ? [] : [Step(effects: effects, page: page, written: written)]
+        ? [] : [QueuedEffects(effects: effects, page: page, written: written)]
     }
   }
 
   /// Queues effects under the lock. Executes all queued effects unless another thread is doing so.
-  private func carryOut(_ decide: (inout State) -> [Step]) {
+  private func carryOut(_ decide: (inout State) -> [QueuedEffects]) {
     let mustDrain = state.withLock { state in
       state.steps.elements += decide(&state)
       return state.steps.beginDraining()
@@ -199,7 +199,7 @@ package final class BackgroundWorker: Sendable {
 
   // MARK: Effects
 
-  private func perform(_ step: Step) {
+  private func perform(_ step: QueuedEffects) {
     let (effects, page, written) = (step.effects, step.page, step.written)
     logger.noteRetries(effects.facts)
     var change = LedgerChange(effects)

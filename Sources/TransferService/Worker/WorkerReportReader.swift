@@ -54,7 +54,7 @@ final class WorkerReportReader: Sendable {
     }
     pages.connect { [weak self] page in
       guard let self else { return page.written([]) }
-      take(page)
+      handle(page)
     }
   }
 
@@ -124,7 +124,7 @@ final class WorkerReportReader: Sendable {
     poll()
   }
 
-  private func take(_ page: Page) {
+  private func handle(_ page: Page) {
     let found = page.rows.map {
       UndecodableDocuments.Decoded<WorkerReport>(.init(number: $0.number, document: $0.content))
     }

@@ -177,10 +177,10 @@ final class ScriptedEngine: KillableEngine, @unchecked Sendable {
 
 /// The origins. They outlive every process. For one thread.
 final class ScriptedOrigin: @unchecked Sendable {
-  typealias Beat = ScriptedEngine.ScriptStep
+  typealias ScriptStep = ScriptedEngine.ScriptStep
 
   /// Returns the steps of a request for a URL. The number is that of earlier requests.
-  var script: @Sendable (TransferJob, Int) -> [Beat] = { _, _ in ScriptedOrigin.plain }
+  var script: @Sendable (TransferJob, Int) -> [ScriptStep] = { _, _ in ScriptedOrigin.plain }
   /// The number of submissions to an engine, by task.
   private(set) var submissions: [TaskID: Int] = [:]
   /// The number of requests that were sent, by task. Only methods that are not idempotent are counted.
@@ -197,7 +197,7 @@ final class ScriptedOrigin: @unchecked Sendable {
     if !request.isIdempotent { unsafeRequests[task, default: 0] += 1 }
   }
 
-  func beats(for job: TransferJob) -> [Beat] {
+  func beats(for job: TransferJob) -> [ScriptStep] {
     defer { countOfURL[job.originalURL, default: 0] += 1 }
     return script(job, countOfURL[job.originalURL] ?? 0)
   }
@@ -210,25 +210,25 @@ final class ScriptedOrigin: @unchecked Sendable {
 
   // MARK: Steps
 
-  static let began = Beat.fact { .began($0.task, at: $1) }
-  static let head = Beat.fact { job, time in
+  static let began = ScriptStep.fact { .began($0.task, at: $1) }
+  static let head = ScriptStep.fact { job, time in
     let answer = response(200, job.request)
     return job.kind == .download
       ? .accepted(job.task, answer) : .response(job.task, answer, BodyReference(nil), at: time)
   }
-  static func progress(_ bytes: Int64) -> Beat {
+  static func progress(_ bytes: Int64) -> ScriptStep {
     .fact { job, time in
       var progress = TaskProgress()
       progress.countOfBytesReceived = bytes
       return .progress(job.task, progress, at: time)
     }
   }
-  static let keeps = Beat.fact { job, _ in
+  static let keeps = ScriptStep.fact { job, _ in
     .keptPartial(
       job.task,
       ResumePoint(partial: PartialBody(offset: 0, total: 100, validator: "\"v\""), source: job.task))
   }
-  static let end = Beat.end(nil, status: 200, body: [1, 2, 3])
+  static let end = ScriptStep.end(nil, status: 200, body: [1, 2, 3])
   static let plain = [began, head, progress(3), end]
   static let download = [began, keeps, head, progress(3), progress(50), end]
 }

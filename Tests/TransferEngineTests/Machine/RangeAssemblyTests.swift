@@ -92,23 +92,23 @@ import TransferModel
   @Test(arguments: [200, 206, 404]) func downloadFromItsStartIsDelivered(_ status: Int) {
     var ranges = RangeAssembly(nil)
     #expect(ranges.handle(Self.head(status, "bytes 40-103/104"), from: "http://a/b") == .deliver)
-    #expect(ranges.take(1000) == .taken && ranges.end() == .whole && ranges.open?.validator == nil)
+    #expect(ranges.append(1000) == .taken && ranges.end() == .whole && ranges.open?.validator == nil)
   }
 
   @Test func `short range leads to a request for the rest`() {
     var ranges = RangeAssembly(Self.kept)
     #expect(ranges.handle(Self.head(206, "bytes 40-59/*"), from: "http://a/b") == .append(at: 40))
-    #expect(ranges.take(20) == .taken && ranges.end() == .next && ranges.offset == 60 && ranges.isOpen)
+    #expect(ranges.append(20) == .taken && ranges.end() == .next && ranges.offset == 60 && ranges.isOpen)
     #expect(ranges.handle(Self.head(206, "bytes 60-103/104"), from: "http://a/b") == .append(at: 60))
-    #expect(ranges.take(30) == .taken && ranges.end() == .next && ranges.offset == 90)
+    #expect(ranges.append(30) == .taken && ranges.end() == .next && ranges.offset == 90)
     #expect(ranges.handle(Self.head(206, "bytes 90-103/104"), from: "http://a/b") == .append(at: 90))
-    #expect(ranges.take(14) == .taken && ranges.end() == .whole && !ranges.isOpen)
+    #expect(ranges.append(14) == .taken && ranges.end() == .whole && !ranges.isOpen)
   }
 
   @Test func overlongRangeStartsAgainOnce() {
     var ranges = RangeAssembly(Self.kept)
     #expect(ranges.handle(Self.head(206, "bytes 40-103/104"), from: "http://a/b") == .append(at: 40))
-    #expect(ranges.take(64) == .taken && ranges.take(1) == .startAgain && ranges.offset == nil)
+    #expect(ranges.append(64) == .taken && ranges.append(1) == .startAgain && ranges.offset == nil)
     // A 206 is no response to a request for the whole body.
     var other = ranges
     #expect(other.handle(Self.head(206, "bytes 0-103/104"), from: "http://a/b") == .fail)
@@ -118,7 +118,7 @@ import TransferModel
   @Test func `unsatisfied range at the kept length means a whole body`() {
     var ranges = RangeAssembly(Self.unknown)
     #expect(ranges.handle(Self.head(206, "bytes 40-59/*"), from: "http://a/b") == .append(at: 40))
-    #expect(ranges.take(20) == .taken && ranges.end() == .next)
+    #expect(ranges.append(20) == .taken && ranges.end() == .next)
     var (changed, silent) = (ranges, ranges)
     #expect(
       ranges.handle(Self.head(416, "bytes */60"), from: "http://a/b") == .complete && ranges.end() == .whole)
@@ -129,7 +129,7 @@ import TransferModel
   @Test(arguments: [401, 404, 500, 503]) func `response other than a range ends the assembly`(_ status: Int) {
     var ranges = RangeAssembly(Self.kept)
     _ = ranges.handle(Self.head(206, "bytes 40-59/*"), from: "http://a/b")
-    #expect(ranges.take(20) == .taken && ranges.end() == .next)
+    #expect(ranges.append(20) == .taken && ranges.end() == .next)
     #expect(ranges.handle(Self.head(status), from: "http://a/b") == .stop)
     #expect(ranges.open?.validator == "\"v1\"" && ranges.offset == 60)
   }
@@ -141,7 +141,7 @@ import TransferModel
       let offset = ranges.offset ?? -1
       #expect(
         ranges.handle(Self.head(206, "bytes \(offset)-4999/5000"), from: "http://a/b") == .append(at: offset))
-      #expect(ranges.take(1) == .taken)
+      #expect(ranges.append(1) == .taken)
       guard ranges.end() == .next else { break }
       count += 1
     }
@@ -180,7 +180,7 @@ import TransferModel
           continue
         case .append(let offset):
           #expect(status == 206 && version == 1 && first == offset && Int(offset) == body.count)
-          guard ranges.take(count) == .taken else {
+          guard ranges.append(count) == .taken else {
             if ranges.isBroken { break attempt }
             body = []
             continue
