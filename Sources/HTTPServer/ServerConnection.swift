@@ -39,7 +39,7 @@ final class ServerConnection {
   func sendRefusal(_ limits: HTTPServer.Limits) {
     guard !hasSentLastReply else { return }
     if fault == nil, cmhd_has_unanswered_bytes(descriptor) != 0 {
-      fault = .malformed("the connection does not begin with an HTTP/1.1 request")
+      fault = .malformed("this is not an HTTP/1.1 request")
     }
     guard let fault else { return }
     RawReply(limits.refusal(fault))?.write(to: descriptor)

@@ -227,7 +227,7 @@ package enum Limits {
     "part-delimiter", 256, "a delimiter line of a multipart response", in: .bytes,
     beyond: "it is part of the body")
   package static let uploadCorrections = Limit(
-    "upload-corrections", 3, "offsets that a server of resumable uploads may correct without progress",
+    "upload-corrections", 3, "offsets that a server of resumable uploads may correct in one transfer",
     beyond: "the task ends with badServerResponse")
   package static let uploadOrigins = Limit(
     "upload-origins", 1000, "origins whose version of resumable uploads a session remembers",

@@ -117,7 +117,7 @@ package actor WebhookDispatcher {
       try await service.answer(to: delivery, with: JSONParser.parse(reply))
     } catch {
       logger.warning(
-        "the reply of a webhook endpoint is not a valid answer; the decision stays pending",
+        "cannot use the reply of a webhook endpoint as an answer",
         metadata: ["decision": "\(decision)", "error": "\(error)"])
     }
   }

@@ -30,7 +30,7 @@ extension Problem {
       Problem(.conflict, "the shared session cannot be invalidated or deleted; create another session")
     case .sessionInvalid:
       Problem(
-        .conflict, "the session is invalidated, and accepts no tasks or credentials; create another session")
+        .conflict, "the session is invalidated; create another session")
     case .sessionNotInvalid:
       Problem(
         .conflict,

@@ -102,7 +102,8 @@ package struct ProblemKind: Sendable, Equatable {
   package static let draining = Self(
     "draining", 503, "The service is stopping", "Try again; another service will reply.")
   package static let storeUnavailable = Self(
-    "store-unavailable", 503, "The database is unavailable", "Nothing was changed; try again.")
+    "store-unavailable", 503, "The database is unavailable",
+    "The request may have been carried out; repeat it with its Idempotency-Key.")
   package static let storeFull = Self(
     "insufficient-storage", 507, "The disk or the memory for ephemeral sessions is full",
     "Nothing was changed; delete tasks, files or ephemeral sessions, or free disk space, and try again."

@@ -53,7 +53,8 @@ extension TransferAPI {
     }
   }
 
-  private static let nameRule = "must have 1 to 128 characters of letters, digits, '.', '_' and '-'"
+  private static let nameRule =
+    "must have 1 to 128 characters of letters, digits, '.', '_' and '-', and not be '.' or '..'"
 
   private func listConfigurations(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("limit", "cursor")

@@ -58,7 +58,7 @@ extension Reachability {
     guard let failure = probe.failure else { return }
     if let rule = failure.rule {
       error = TransferError(
-        .destinationNotPermitted, "the destination is not permitted; the operator can allow its network",
+        .destinationNotPermitted, "the destination is not permitted; the rule says why",
         failingURL: url.text, rule: rule)
     } else {
       error = FailureMapping.error(

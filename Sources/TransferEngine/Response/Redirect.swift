@@ -75,7 +75,7 @@ enum Redirect {
     else { return }
     throw TransferError(
       .appTransportSecurityRequiresSecureConnection,
-      "the redirect leads from https to http; allowsInsecureRedirects permits this",
+      "the redirect leads from https to http; allowsInsecureRedirects would permit it",
       failingURL: proposed.url)
   }
 }

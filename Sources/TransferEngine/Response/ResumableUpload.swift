@@ -170,7 +170,7 @@ struct ResumableUpload: Sendable {
         corrections += 1
         guard corrections <= Self.maximumCorrections else {
           return lost(
-            "the server corrected its offset more than \(Self.maximumCorrections) times without progress")
+            "the server corrected its offset more than \(Self.maximumCorrections) times")
         }
         guard let offset else {
           step = .offsetRetrieval

@@ -50,7 +50,7 @@ struct RequestFailure {
   func error(_ result: CurlResult, _ report: Report?) -> TransferError {
     if let rule = refusedRule, result == .couldntConnect || result == .abortedByCallback {
       return TransferError(
-        .destinationNotPermitted, "the destination is not permitted; the operator can allow its network",
+        .destinationNotPermitted, "the destination is not permitted; the rule says why",
         failingURL: url, rule: rule)
     }
     if let error = network.failure(result, url: url) { return error }

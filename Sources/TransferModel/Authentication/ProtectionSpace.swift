@@ -80,7 +80,7 @@ extension ProtectionSpace: JSONEncodable {
     if let text = reader.string("host", upTo: Limits.hostBytes.value) {
       host = String(text.lowercased().drop { $0 == "[" }.prefix { $0 != "]" })
       let isHost = !host.isEmpty && host.utf8.allSatisfy { $0 > 0x20 && !"/?#@\\".utf8.contains($0) }
-      if !isHost { reader.reject("host", "must be a host name or an address, not '\(text)'") }
+      if !isHost { reader.reject("host", "must be a host name or an address, without scheme, user and path") }
     } else if reader.isMissing("host") {
       reader.reject("host", "is required")
     }

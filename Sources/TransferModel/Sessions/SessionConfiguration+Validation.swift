@@ -52,7 +52,7 @@ extension SessionConfiguration {
       if !HTTPHeaders.isValid(name: name) {
         reader.reject(
           "secretHeaderFields", element: index,
-          "must be a header field name of letters, digits and hyphens (RFC 9110), not '\(name)'")
+          "must be a header field name of letters, digits and hyphens (RFC 9110), without a value")
       } else if name.utf8.count > Limits.secretNameBytes.value {
         reader.violations.exceed(
           "\(reader.pointer(to: "secretHeaderFields"))/\(index)",
