@@ -8,7 +8,7 @@ place=$PWD/.build/newer-libcurl
 expected=8.14
 filter='CurlTests|TransferEngineTests|WebhooksTests|ConnectionTests|ContentEncodingTests|MalformedReplyTests|HTTP2Tests'
 filter+='|InformationalTests|NTLMTests|ProxyTests|TLSConnectionTests|PausedHandshakeTests|UploadTests|WebhookTests'
-filter+='|LoadedLibcurlTests|ReachabilityTests|HTTP2StreamTests|RepeatedRequestTests|ClientCertificateTests|BodyAfterHandshakeTests'
+filter+='|LoadedLibcurlTests|ReachabilityTests|HTTP2StreamTests|LostKeptConnectionTests|ClientCertificateTests|BodyAfterHandshakeTests'
 
 scripts/install-packages.sh build demo test
 

@@ -158,6 +158,19 @@ import Testing
     #expect(listed.count > 60)
   }
 
+  /// A filter that matches no suite would run no test and fail none.
+  @Test(arguments: ["scripts/newer-libcurl.sh", "scripts/check.sh"])
+  func `filters of scripts match suites or targets`(_ path: String) throws {
+    let targets = try SourceTree.swiftFiles(under: "Tests")
+    let suites = targets.values.joined().flatMap { file in
+      file.text.matches(of: /(?:struct|class) (\w+Tests)\b/).map { String($0.1) }
+    }
+    let names = suites + targets.keys
+    for match in try SourceTree.text(path).matches(of: /[A-Z]\w+Tests\b/) {
+      #expect(names.contains { $0.contains(match.0) }, "\(path): \(match.0)")
+    }
+  }
+
   @Test func `source files have at most 400 lines`() throws {
     for files in try SourceTree.swiftFiles(under: "Sources").values {
       for file in files { #expect(file.lines.count <= 400, "\(file.path) has \(file.lines.count) lines") }
