@@ -25,8 +25,8 @@ import Testing
   /// Returns a wrapper that runs a copy of the program with other bytes, which therefore counts as another version.
   private func anotherBuild() throws -> [String] {
     let copy = TemporaryDirectory.make("ferry-build") + "/ferry"
-    // A process of its own writes the copy: a descriptor of this process may be inherited by a process that another test starts, and
-    // a file that is open for writing cannot be executed (ETXTBSY).
+    // A separate process writes the copy. A process that another test starts could inherit a descriptor of this process, and a file
+    // that is open for writing cannot be executed (ETXTBSY).
     let script = #"cp "$0" "$1" && printf '\0' >> "$1""#
     try ChildProcess("/bin/sh", ["-c", script, FerryProcess.binary, copy]).waitUntilExit()
     return ["/bin/sh", "-c", #"shift; exec "\#(copy)" "$@""#, "sh"]
