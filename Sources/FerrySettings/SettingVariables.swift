@@ -9,10 +9,9 @@ enum SettingVariables {
     for (name, value) in environment.sorted(by: { $0.key < $1.key })
     where name.hasPrefix(prefix) && !known.contains(name) && !isOfContainers(name, value) {
       let hint = SpellingSuggestion.hint(name, among: known)
-      let remedy = "; remove it, or correct its name (`ferry serve --help` lists the settings)"
       throw SettingsError(
         whole:
-          "\(name)\(file.map { " in " + $0 } ?? "") is not a setting\(hint.isEmpty ? remedy : hint)"
+          "\(name)\(file.map { " in " + $0 } ?? "") is not a setting\(hint)"
       )
     }
   }

@@ -46,9 +46,8 @@ struct SettingsFile: FileConfigSnapshot {
       guard let setting = SettingsCatalogue.named(name), setting.places.contains(.file) else {
         let known = SettingsCatalogue.all.filter { $0.places.contains(.file) }
         let hint = SpellingSuggestion.hint(member.name, among: known.flatMap { [$0.member, $0.name] })
-        let remedy = "; remove it, or correct its name (`ferry serve --help` lists the settings)"
         throw SettingsError(
-          \.config, "'\(member.name)' in \(path) is not a setting\(hint.isEmpty ? remedy : hint)")
+          \.config, "'\(member.name)' in \(path) is not a setting\(hint)")
       }
       guard texts[name] == nil else {
         throw SettingsError(

@@ -1,9 +1,11 @@
 /// Spelling suggestions for unknown names.
 enum SpellingSuggestion {
-  /// Returns a hint to append to a message; empty if no name is similar.
+  /// Returns a hint to append to a message about an unknown setting.
   static func hint(_ name: String, among known: [String]) -> String {
     if let present = RenamedSettings.presentName(of: name) { return "; it is called \(present) now" }
-    guard let nearest = find(name, among: known) else { return "" }
+    guard let nearest = find(name, among: known) else {
+      return "; remove it, or correct its name (`ferry serve --help` lists the settings)"
+    }
     return "; did you mean \(nearest)?"
   }
 

@@ -115,12 +115,23 @@ package struct ObjectReader {
   ) -> Choice? where Choice.RawValue == String {
     guard let text = string(name) else { return nil }
     guard let choice = Choice(rawValue: text) else {
-      let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-      reject(name, "must be one of \(known), not '\(text)'")
+      reject(name, "must be one of \(Self.names(of: type)), not '\(text)'")
       return nil
     }
     return choice
   }
+
+  /// Reads one of an enumeration's raw values; a missing member is a violation.
+  package mutating func requiredChoice<Choice: RawRepresentable & CaseIterable>(
+    _ name: String, of type: Choice.Type = Choice.self
+  ) -> Choice? where Choice.RawValue == String {
+    let choice = choice(name, of: type)
+    if choice == nil, isMissing(name) { reject(name, "is required; use one of \(Self.names(of: type))") }
+    return choice
+  }
+
+  private static func names<Choice: RawRepresentable & CaseIterable>(of type: Choice.Type) -> String
+  where Choice.RawValue == String { type.allCases.map(\.rawValue).joined(separator: ", ") }
 
   /// Reads an array of strings.
   /// - Parameter maximum: the limit of elements.

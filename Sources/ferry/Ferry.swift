@@ -47,12 +47,13 @@ struct Ferry: AsyncParsableCommand {
     }
     let status = exitCode(for: error).rawValue
     guard status == EX_USAGE else { return ("\(error)", EXIT_FAILURE) }
-    return (message(for: error) + presentName(for: error) + help(for: error), status)
+    let text = message(for: error)
+    return (text + presentName(in: text) + help(for: error), status)
   }
 
   /// Returns a hint that names the present name of a renamed option.
-  private static func presentName(for error: any Error) -> String {
-    guard let option = message(for: error).firstMatch(of: /^Unknown option '([^']+)'/)?.1,
+  private static func presentName(in message: String) -> String {
+    guard let option = message.firstMatch(of: /^Unknown option '([^']+)'/)?.1,
       let present = RenamedSettings.presentName(of: String(option))
     else { return "" }
     return "; it is called \(present) now"

@@ -31,7 +31,7 @@ enum TaskPayload {
     guard value.isObject else { throw Problem(violations) }
     reader.allowNull(
       "resumeData", "description", "earliestBeginDate", "maximumBytesPerSecond", "completion")
-    let kind = readKind(&reader) ?? .data
+    let kind = reader.requiredChoice("kind") ?? TaskKind.data
     var specification = readSource(&reader, kind, resuming)
     specification.resume = reader.bool("resume") ?? false
     specification.priority = reader.number("priority", in: 0...1) ?? TaskSpecification.defaultPriority
@@ -51,15 +51,6 @@ enum TaskPayload {
     reader.finish(explaining: UnsupportedNames.task)
     guard violations.isEmpty else { throw Problem(violations) }
     return specification
-  }
-
-  private static func readKind(_ reader: inout ObjectReader) -> TaskKind? {
-    if let kind: TaskKind = reader.choice("kind") { return kind }
-    if reader.isMissing("kind") {
-      let known = TaskKind.allCases.map(\.rawValue).joined(separator: ", ")
-      reader.reject("kind", "is required; use one of \(known)")
-    }
-    return nil
   }
 
   /// Reads the request, or the resume data of a download or an upload.

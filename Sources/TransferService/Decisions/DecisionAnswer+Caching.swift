@@ -7,11 +7,7 @@ internal import TransferModel
 extension DecisionAnswer {
   /// Reads a caching decision's answer (urlSession(_:dataTask:willCacheResponse:completionHandler:) takes a CachedURLResponse).
   init?(caching reader: inout ObjectReader, _ shown: HTTPHeaders) {
-    let policy: CacheStoragePolicy? = reader.choice("storagePolicy")
-    if policy == nil, reader.isMissing("storagePolicy") {
-      let known = CacheStoragePolicy.allCases.map(\.rawValue).joined(separator: ", ")
-      reader.reject("storagePolicy", "is required; use one of \(known)")
-    }
+    let policy: CacheStoragePolicy? = reader.requiredChoice("storagePolicy")
     reader.allowNull("response")
     var headers: HTTPHeaders?
     if var fields = reader.object("response") {

@@ -13,7 +13,7 @@ extension DecisionAnswer {
   init?(challenge reader: inout ObjectReader, _ method: AuthenticationMethod) {
     reader.allowNull("credential")
     let credential = reader.object("credential")
-    guard let disposition: AuthChallengeDisposition = Self.disposition(&reader) else { return nil }
+    guard let disposition: AuthChallengeDisposition = reader.requiredChoice("disposition") else { return nil }
     if disposition != .useCredential, credential != nil {
       reader.reject("credential", "must be left out unless disposition is useCredential")
       return nil

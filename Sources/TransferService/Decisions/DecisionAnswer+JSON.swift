@@ -49,7 +49,7 @@ extension DecisionAnswer {
     case .taskDidReceiveChallenge, .sessionDidReceiveChallenge:
       self.init(challenge: &reader, shown.method ?? .default)
     case .dataTaskDidReceiveResponse:
-      guard let disposition: ResponseDisposition = Self.disposition(&reader) else { return nil }
+      guard let disposition: ResponseDisposition = reader.requiredChoice("disposition") else { return nil }
       self = .response(disposition)
     case .dataTaskWillCacheResponse:
       self.init(caching: &reader, shown.headers ?? HTTPHeaders())
@@ -74,7 +74,9 @@ extension DecisionAnswer {
   }
 
   private init?(delayed reader: inout ObjectReader, _ shown: TransferRequest?) {
-    guard let disposition: DelayedRequestDisposition = Self.disposition(&reader) else { return nil }
+    guard let disposition: DelayedRequestDisposition = reader.requiredChoice("disposition") else {
+      return nil
+    }
     var request: TransferRequest?
     reader.allowNull("request")
     if var fields = reader.object("request") {
@@ -87,20 +89,5 @@ extension DecisionAnswer {
       reader.reject("request", "must be left out unless disposition is useNewRequest")
     }
     self = .delayed(disposition, request)
-  }
-
-  static func disposition<Choice: RawRepresentable & CaseIterable>(_ reader: inout ObjectReader)
-    -> Choice?
-  where Choice.RawValue == String { choice("disposition", &reader) }
-
-  private static func choice<Choice: RawRepresentable & CaseIterable>(
-    _ name: String, _ reader: inout ObjectReader
-  ) -> Choice? where Choice.RawValue == String {
-    if let choice: Choice = reader.choice(name) { return choice }
-    if reader.isMissing(name) {
-      reader.reject(
-        name, "is required; use one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
-    }
-    return nil
   }
 }
