@@ -194,8 +194,8 @@ let package = Package(
     .target(
       name: "TransferService",
       dependencies: [
-        "Limits", "HTTPFields", "Cluster", "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies",
-        "Records", "Ledger", "KeyDerivation",
+        "Limits", "Addresses", "HTTPFields", "Cluster", "TransferModel", "TransferCore", "HTTPCache",
+        "HTTPCookies", "Records", "Ledger", "KeyDerivation",
         "BlobStore", "EngineAPI", "EventLoop", "Processes", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
@@ -207,8 +207,9 @@ let package = Package(
     .target(
       name: "Webhooks",
       dependencies: [
-        "Limits", "Addresses", "HTTPFields", "TransferModel", "HTTPDates", "TransferService",
-        "TransferEngine", "Curl", "EventLoop", "JSON",
+        "Limits", "Addresses", "HTTPFields", "TransferModel", "HTTPDates", "Ledger", "TransferService",
+        "TransferEngine", "Curl", "EventLoop", .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: language),
@@ -397,7 +398,7 @@ package.targets += [
     dependencies: [
       "HTTPFields", "TransferModel", "TransferCore", "Records", "Ledger", "MemoryLedger", "SimulatedStores",
       "BlobStore", "EngineAPI", "Cluster", "TransferService", "HTTPCache", "HTTPServer", "LifeCycle",
-      "EventLoop", "JSON",
+      "EventLoop", "JSON", "Webhooks",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
       .product(name: "HTTPTypes", package: "swift-http-types"),

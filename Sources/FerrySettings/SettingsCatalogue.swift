@@ -103,6 +103,13 @@ package struct SettingsCatalogue: Sendable {
     "delivery-retention", Self.retention, .seconds, initial: Int(Retention().deliveries),
     help: "How long a webhook message is kept after its delivery succeeded or was given up.")
 
+  package let webhookSchedule = Setting(
+    "webhook-schedule", .list(item: "seconds", separators: ",", joint: ","),
+    initial: WebhookDelivery.standardDelays,
+    defaultText: WebhookSchedule.text(WebhookDelivery.standardDelays),
+    help: "Seconds before each attempt to deliver a webhook message, the first included, as in `0,5,300`."
+  ) { text throws(SettingFault) in try WebhookSchedule.delays(text) }
+
   package let maximumBodyBytes = Setting.optionalInteger(
     "maximum-body-bytes", 1...Int.max, .bytes, withoutValue: "no limit",
     help: "Disk space for the bodies of all finished tasks; beyond it, the oldest bodies are deleted.")

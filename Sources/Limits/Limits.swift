@@ -276,8 +276,33 @@ package enum Limits {
   // MARK: Webhooks and events
 
   package static let webhookAttempts = Limit(
-    "webhook-attempts", 64, "attempts to deliver webhook messages at once", beyond: "further messages wait")
+    "webhook-attempts", 64,
+    "attempts to deliver webhook messages at once, not counting those that take more than a second",
+    beyond: "further messages wait")
 
+  package static let endpoints = Limit(
+    "webhook-endpoints", 100, "webhook endpoints of a tenant", beyond: "409")
+  package static let endpointFields = Limit(
+    "webhook-endpoint-fields", 20, "header fields of a webhook endpoint", beyond: refused)
+  package static let endpointConcurrency = Limit(
+    "webhook-endpoint-concurrency", 64, "attempts at once to one webhook endpoint", beyond: refused)
+  package static let slowAttempts = Limit(
+    "webhook-slow-attempts", 1024, "attempts to deliver webhook messages that take more than a second",
+    beyond: "only destinations whose last attempt succeeded get further messages")
+  package static let destinationDeliveries = Limit(
+    "webhook-waiting-in-memory", 128, "messages to one destination that wait in memory",
+    beyond: "the others are read from the database")
+  package static let waitingDeliveryBytes = Limit(
+    "webhook-waiting-bytes", 64 << 20, "webhook messages that wait in memory", in: .bytes,
+    beyond: "the others are read from the database")
+  package static let destinations = Limit(
+    "webhook-destinations", 10_000, "destinations of waiting webhook messages in memory",
+    beyond: "the others are read from the database")
+  package static let keptAttempts = Limit(
+    "webhook-kept-attempts", 20, "attempts that a delivery shows", beyond: "the oldest are dropped")
+  package static let shownReplyBytes = Limit(
+    "webhook-shown-reply", 1 << 10, "body of a webhook endpoint's reply that an attempt shows", in: .bytes,
+    beyond: "its beginning is shown")
   package static let webhookReplyBytes = Limit(
     "webhook-reply", 1 << 20, "body of a webhook endpoint's reply", in: .bytes,
     beyond: "the attempt fails if the reply is an answer; otherwise the rest is not kept")
@@ -315,7 +340,10 @@ package enum Limits {
     redirects, partHeadBytes, contentCodings, discardedBytes, repeats, staleNonces, trustedChains,
     authenticatedPlaces, authenticatedRealms, authenticatedPaths, challenges, uploadAppends,
     partDelimiterBytes, partsUnderWay, uploadCorrections, uploadOrigins, cacheVariants, replyTextBytes,
-    ranges, probes, probesOfTenant, waitingProbes, probeWaitSeconds, webhookAttempts, webhookReplyBytes,
+    ranges, probes, probesOfTenant, waitingProbes, probeWaitSeconds, endpoints, endpointFields,
+    endpointConcurrency,
+    webhookAttempts, slowAttempts, destinations, destinationDeliveries, waitingDeliveryBytes, keptAttempts,
+    shownReplyBytes, webhookReplyBytes,
     webhookHeadBytes, webhookRetryAfterSeconds, queuedEventBytes, waitingProgress,
   ]
 }

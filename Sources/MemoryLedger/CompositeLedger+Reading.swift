@@ -152,21 +152,46 @@ extension CompositeLedger {
     }
   }
 
-  package func dueDeliveries(at time: Timestamp, limit: Int) async throws(LedgerError) -> [WebhookDelivery] {
-    let others = try await durable.dueDeliveries(at: time, limit: limit)
-    guard hasMemory else { return others }
-    let own = try await memory.dueDeliveries(at: time, limit: limit)
-    return Array((own + others).sorted { $0.nextAttemptAt < $1.nextAttemptAt }.prefix(limit))
+  package func destination(of url: String, for tenant: Tenant) -> DestinationID {
+    durable.destination(of: url, for: tenant)
   }
+
+  package func pendingDestinations(
+    after: DestinationID?, limit: Int
+  ) async throws(LedgerError) -> [DestinationID] {
+    let others = try await durable.pendingDestinations(after: after, limit: limit)
+    guard hasMemory else { return others }
+    let own = try await memory.pendingDestinations(after: after, limit: limit)
+    return Array(Set(own + others).sorted().prefix(limit))
+  }
+
+  package func dueDeliveries(_ query: DueDeliveryQuery) async throws(LedgerError) -> DueDeliveries {
+    let others = try await durable.dueDeliveries(query)
+    guard hasMemory else { return others }
+    let own = try await memory.dueDeliveries(query)
+    let all = (own.deliveries + others.deliveries).sorted { $0.nextAttemptAt < $1.nextAttemptAt }
+    return DueDeliveries(
+      Array(all.prefix(query.limit)), isLast: own.isLast && others.isLast && all.count <= query.limit,
+      nextAttemptAt: [own.nextAttemptAt, others.nextAttemptAt].compactMap(\.self).min())
+  }
+
+  package func delivery(_ id: DeliveryID) async throws(LedgerError) -> WebhookDelivery? {
+    if hasMemory, let delivery = try await memory.delivery(id) { return delivery }
+    return try await durable.delivery(id)
+  }
+
+  package func deliveries(_ query: DeliveryQuery) async throws(LedgerError) -> [WebhookDelivery] {
+    let others = try await durable.deliveries(query)
+    guard hasMemory else { return others }
+    let own = try await memory.deliveries(query)
+    let isEarlier: (DeliveryID, DeliveryID) -> Bool = query.isNewestFirst ? { $0 > $1 } : { $0 < $1 }
+    return Array((own + others).sorted { isEarlier($0.id, $1.id) }.prefix(query.limit))
+  }
+
+  package func endpoints() async throws(LedgerError) -> [WebhookEndpoint] { try await durable.endpoints() }
 
   package func pendingBackgroundDeliveries() async throws(LedgerError) -> [PendingDelivery] {
     try await durable.pendingBackgroundDeliveries()
-  }
-
-  package func nextDeliveryTime() async throws(LedgerError) -> Timestamp? {
-    let time = try await durable.nextDeliveryTime()
-    guard hasMemory, let own = try await memory.nextDeliveryTime() else { return time }
-    return time.map { min($0, own) } ?? own
   }
 
   package func hasPendingDelivery(_ task: TaskID) async throws(LedgerError) -> Bool {

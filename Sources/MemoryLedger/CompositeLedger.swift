@@ -43,6 +43,7 @@ package final class CompositeLedger: Ledger {
     var durable = LedgerChange()
     durable.ownership = change.ownership
     (durable.newFiles, durable.deletedFiles) = (change.newFiles, change.deletedFiles)
+    (durable.endpoints, durable.deletedEndpoints) = (change.endpoints, change.deletedEndpoints)
     (durable.configurations, durable.deletedConfigurations) = (
       change.configurations, change.deletedConfigurations
     )

@@ -58,10 +58,12 @@ struct ChangeWriter {
     }
     for file in change.newFiles { try write(file, .file, statements.belongings.insertFile) }
     for file in change.deletedFiles { try statements.belongings.deleteFile.run(.id(file)) }
-    for delivery in change.newDeliveries { try write(delivery, .newDelivery, statements.deliveries.insert) }
-    for delivery in change.updatedDeliveries {
-      try write(delivery, .updatedDelivery, statements.deliveries.update)
+    for delivery in change.newDeliveries { try insert(delivery) }
+    for delivery in change.updatedDeliveries { try update(delivery) }
+    for endpoint in change.endpoints {
+      try write(endpoint, .endpoint, statements.belongings.keepEndpoint)
     }
+    for endpoint in change.deletedEndpoints { try statements.belongings.deleteEndpoint.run(.id(endpoint)) }
     if let reply = change.idempotentReply { try insert(reply, of: change.repliedSession) }
     try writeWork(of: change)
     if let session = change.sessionOfDeletedBodies {
@@ -77,6 +79,20 @@ struct ChangeWriter {
     _ source: Source, _ form: RowMapping<Source>, _ statement: WriteStatement
   ) throws {
     try statement.run(form.values(of: source, box))
+  }
+
+  /// Writes a new delivery. It waits if an earlier message of its task to the same destination is pending.
+  private func insert(_ delivery: WebhookDelivery) throws {
+    try write(delivery, .newDelivery, statements.deliveries.insert)
+    guard let task = delivery.orderedTask else { return }
+    try statements.deliveries.queue.run(.id(delivery.id), .id(task), .id(delivery.destination))
+  }
+
+  /// Writes the results of attempts. The next message of the task then waits no longer.
+  private func update(_ delivery: WebhookDelivery) throws {
+    try write(delivery, .updatedDelivery, statements.deliveries.update)
+    guard delivery.state != .pending || delivery.place == .unordered else { return }
+    try statements.deliveries.promote.run(.id(delivery.id), .time(delivery.promotionTime))
   }
 
   private func write(_ change: CookieJar.Change, of session: SessionID) throws {

@@ -19,6 +19,8 @@ package enum SessionInput: Sendable {
   ///   - shown: the answer as clients see it: JSON without secrets.
   ///   - tag: a digest that distinguishes answers with secrets; `nil` if the answer has none.
   case answer(TaskID, DecisionID, DecisionAnswer, shown: [UInt8], tag: [UInt8]?)
+  /// Reports that the answer of a webhook was not applied. An open decision then gets its default.
+  case rejectAnswer(TaskID, DecisionID, reason: String)
   /// Announces that a client is ready to send a streamed body. `withdraw` reports that the client left before any byte was read.
   case offer(TaskID, any BodyToken, length: Int64?)
   case withdraw(TaskID, any BodyToken)

@@ -149,6 +149,8 @@ package struct SessionMachine: Sendable {
       return verb(id) { $0.change(patch, $1, at: now, into: &effects) }
     case .answer(let id, let decision, let answer, let shown, let tag):
       return self.answer(id, decision, answer, shown, tag, at: now, into: &effects)
+    case .rejectAnswer(let id, let decision, let reason):
+      change(id) { $0.rejectAnswer(to: decision, reason, $1, at: now, into: &effects) }
     case .offer(let id, let body, let length):
       return offer(body, length: length, of: id, at: now, into: &effects)
     case .withdraw(let id, let body): tasks.change(id) { $0.withdraw(body) }

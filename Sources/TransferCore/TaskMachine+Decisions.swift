@@ -102,6 +102,17 @@ extension TaskMachine {
     }
   }
 
+  /// Reports that a webhook's answer was not applied: it is invalid or too late. An open decision then gets its default.
+  mutating func rejectAnswer(
+    to decision: DecisionID, _ reason: String, _ session: borrowing TransferSession, at now: InputContext,
+    into effects: inout SessionEffects
+  ) {
+    effects.emit(
+      .decisionAnswerWasRejected, at: now.wall, .answerRejected(decision, reason: reason), of: task,
+      in: session)
+    expire(decision, session, at: now, into: &effects)
+  }
+
   // MARK: Streamed bodies
 
   /// Accepts a client that is ready to send the body. A task has one such client at a time, and accepts another only after it requests a

@@ -1,9 +1,10 @@
+package import Addresses
 package import BlobStore
 package import Cluster
 package import EngineAPI
 package import EventLoop
 internal import HTTPCookies
-package import JSON
+internal import HTTPFields
 package import Ledger
 package import Logging
 package import Records
@@ -30,7 +31,9 @@ package final class TransferService: Sendable {
   package let spools: BodySpoolFactory
   let configurations: Configurations
   let streams: EventStreams
+  let endpoints: Endpoints
   let outbox: Outbox
+  let deliveries: Deliveries
   let workerReports: WorkerReportReader
   let orphans: OrphanCollector
   package let idempotency: IdempotencyKeys
@@ -39,6 +42,7 @@ package final class TransferService: Sendable {
   package let cluster: Cluster
   private let shards: LocalShardHolder
   private let pruner: Pruner
+  private let egress: EgressPolicy?
   /// Whether the data directory still exists at its path. The call may block on the disk.
   private let dataDirectoryExists: @Sendable () -> Bool
 
@@ -47,6 +51,7 @@ package final class TransferService: Sendable {
   ///   - relay: delivers the engine's facts; the service connects itself to it.
   ///   - cluster: the services that share the ledger, or `nil` if this service is alone.
   ///   - box: seals resume data.
+  ///   - egress: the addresses that webhooks may have; `nil` for all.
   ///   - pool: threads for reads that block on the disk.
   ///   - isAtHome: whether the data directory still exists at its path; called on the pool.
   ///   - uptime: a monotonic clock.
@@ -56,7 +61,8 @@ package final class TransferService: Sendable {
   package init(
     store: any Ledger, engine: any TransferExecuting, background: WorkerSessionRegistry? = nil,
     relay: FactCallback, hub: EventHub, cluster: Cluster? = nil, blobs: any BlobStore,
-    box: SecretBox, answerTagger: AnswerDigester, pool: ThreadPool, limits: ServiceLimits = ServiceLimits(),
+    box: SecretBox, answerTagger: AnswerDigester, egress: EgressPolicy? = nil, pool: ThreadPool,
+    limits: ServiceLimits = ServiceLimits(),
     isAtHome: @escaping @Sendable () -> Bool = { true }, now: @escaping @Sendable () -> Timestamp,
     uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, timers: TimerSource? = nil,
     seed: UInt64 = .random(in: 0 ... .max), spawn: TaskSpawner = TaskSpawner(), logger: Logger
@@ -66,8 +72,12 @@ package final class TransferService: Sendable {
     let recorder = ChangeRecorder(store: store, background: background)
     var seeds = RandomSource(seed: seed)
     identifiers = IdentifierSource(seed: seeds.next(), now: now)
+    let registry = EndpointRegistry()
+    let toEndpoints = EndpointDeliveries(
+      registry: registry, identifiers: identifiers, firstDelay: limits.firstDeliveryDelay)
     runtime = SessionRuntime(
-      cluster: cluster, engine: engine, background: background, hub: hub, recorder: recorder, pool: pool,
+      cluster: cluster, engine: engine, background: background, hub: hub, endpoints: toEndpoints,
+      recorder: recorder, pool: pool,
       seed: seeds.next(),
       now: now, uptime: uptime, timers: timers, spawn: spawn)
     sessions = Sessions(runtime: runtime, identifiers: identifiers, limits: limits)
@@ -84,7 +94,11 @@ package final class TransferService: Sendable {
     decisions = Decisions(runtime: runtime, sessions: sessions, files: files, tagger: answerTagger)
     configurations = Configurations(recorder: recorder, now: now)
     streams = EventStreams(runtime: runtime, now: now, spawn: spawn)
-    outbox = Outbox(runtime: runtime, now: now)
+    endpoints = Endpoints(
+      registry: registry, recorder: recorder, sessions: sessions, deliveries: toEndpoints,
+      identifiers: identifiers, spawn: spawn, logger: logger)
+    outbox = Outbox(runtime: runtime, decisions: decisions, endpoints: endpoints, now: now)
+    deliveries = Deliveries(outbox: outbox, recorder: recorder, now: now)
     workerReports = WorkerReportReader(runtime: runtime, spawn: spawn, logger: logger)
     orphans = OrphanCollector(runtime: runtime, blobs: blobs, now: now, logger: logger)
     shards = LocalShardHolder(
@@ -93,6 +107,7 @@ package final class TransferService: Sendable {
     pruner = Pruner(bodies: bodies, orphans: orphans)
     idempotency = IdempotencyKeys(store: store, now: now)
     probes = ReachabilityProbes { url, timeout in try await engine.probe(url, timeout: timeout) }
+    self.egress = egress
     self.dataDirectoryExists = isAtHome
     relay.connect { [weak runtime] in runtime?.handle($0) }
     engine.storages.connect(
@@ -116,6 +131,8 @@ package final class TransferService: Sendable {
   /// requests are served. Slow work is left to `catchUp` and `collectOrphans`, which run while requests are served.
   /// - Returns: the number of tasks that it ended.
   package func recover() async throws(ServiceError) -> Int {
+    // Recovered tasks may end, and their ends are messages.
+    try await endpoints.refresh()
     let interrupted: Int
     do throws(LedgerError) { interrupted = try await cluster.join(as: shards) } catch { throw .store(error) }
     do throws(BlobError) { try await orphans.listFilesAtStart() } catch { throw .blob(error) }
@@ -132,12 +149,16 @@ package final class TransferService: Sendable {
 
   /// Deletes expired rows and files, then the oldest bodies beyond the limit of bytes.
   package func prune(by retention: Retention) async throws(ServiceError) -> PrunedCounts {
+    try await outbox.expire(by: identifiers.now().adding(seconds: -retention.deliveries))
     // One service prunes the database that all share.
-    try await pruner.prune(by: retention, in: cluster.isLeader ? [.memory, .durable] : [.memory])
+    return try await pruner.prune(by: retention, in: cluster.isLeader ? [.memory, .durable] : [.memory])
   }
 
   /// Publishes the commits of other processes, and notices a take-over.
-  package func publishRemoteCommits() { runtime.recorder.store.publishRemoteCommits() }
+  package func publishRemoteCommits() {
+    runtime.recorder.store.publishRemoteCommits()
+    if !cluster.isSingleNode { endpoints.refreshSoon() }
+  }
 
   /// Looks for reports from the worker.
   package func pollWorkerReports() { workerReports.poll() }
@@ -170,38 +191,6 @@ package final class TransferService: Sendable {
 
   /// The number of unreadable documents of another version in the queues. Their tasks wait for a process that can read them.
   package var refusedDocuments: Int { workerReports.refusedDocuments }
-
-  // MARK: Messages
-
-  /// Calls `ring` after messages were committed to the outbox.
-  package func onOutboxChange(_ notify: @escaping @Sendable () -> Void) {
-    runtime.recorder.outboxCallback.connect(notify)
-  }
-
-  /// Returns the deliveries whose next attempt is due.
-  package func dueDeliveries(limit: Int) async throws(ServiceError) -> [WebhookDelivery] {
-    try await outbox.due(limit: limit)
-  }
-
-  /// - Returns: the webhook that receives a message, or `nil` if its session cannot be read.
-  package func webhook(of delivery: WebhookDelivery) -> Webhook? { outbox.webhook(of: delivery) }
-
-  /// - Returns: the time of the next attempt, or `nil` if the outbox is empty.
-  package func nextDeliveryTime() async throws(ServiceError) -> Timestamp? { try await outbox.nextTime() }
-
-  /// Notes that a delivery is about to be sent.
-  package func willAttempt(_ delivery: WebhookDelivery) async { await outbox.willAttempt(delivery) }
-
-  /// Records the results of attempts. `settled` is called after the commit, or if another service owns the session now.
-  package func recordAttempts(_ deliveries: [WebhookDelivery], settled: @escaping @Sendable () -> Void) {
-    outbox.record(deliveries, settled: settled)
-  }
-
-  /// Answers a message's decision with the webhook's response.
-  package func answer(to message: WebhookDelivery, with value: JSONValue) async throws {
-    guard let id = message.decisionID else { return }
-    _ = try await decisions.answer(decisions.decision(id), with: value)
-  }
 
   // MARK: Whole sessions
 
@@ -238,6 +227,20 @@ package final class TransferService: Sendable {
 
   /// - Returns: why a task or webhook cannot use this URL, or `nil` if it can.
   package static func fault(ofURL url: String) -> TransferError? { OriginURL.fault(url) }
+
+  /// - Returns: the rule that refuses a URL whose host is an address or `localhost`; `nil` if the URL is allowed. Names are judged at each
+  ///   attempt, by the addresses that they then have.
+  func egressRule(against url: String) -> String? {
+    guard let egress, let host = OriginURL.hostAndPath(url)?.host else { return nil }
+    let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+    let isLocal = name.lowercasedASCII == "localhost" || name.lowercasedASCII.hasSuffix(".localhost")
+    let addresses = isLocal ? [IPAddress("127.0.0.1"), IPAddress("::1")] : [IPAddress(name)]
+    let rules = addresses.compactMap(\.self).map { address -> String? in
+      if case .denied(let rule) = egress.classify(address) { rule } else { nil }
+    }
+    guard !rules.isEmpty, !rules.contains(nil) else { return nil }
+    return rules[0]
+  }
 
   /// - Returns: the host and path of a request for the URL, or `nil` if the URL has none.
   package static func place(ofURL url: String) -> (host: String, path: String)? { OriginURL.hostAndPath(url) }

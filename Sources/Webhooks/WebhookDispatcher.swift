@@ -1,134 +1,250 @@
-package import Addresses
-internal import Limits
-internal import Crypto
-package import Curl
-package import EventLoop
-internal import JSON
+internal import EventLoop
+internal import HTTPFields
+internal import Ledger
 package import Logging
-package import TransferModel
+internal import Synchronization
+internal import TransferModel
 package import TransferService
 
-/// Delivers the outbox: reads due deliveries, posts them and records the results. Each message is sent at least once, always
-/// under the same id.
-package actor WebhookDispatcher {
-  private static let maximumInFlight = Limits.webhookAttempts.value
+/// Delivers the outbox: carries out the decisions of `DeliveryQueue`, posts messages and records the results. Each message is sent at
+/// least once, always under the same id.
+package final class WebhookDispatcher: Sendable {
+  private struct State {
+    var queue: DeliveryQueue
+    var actions = SerialDrain<DeliveryQueue.Action>()
+    /// Results that wait to be recorded together.
+    var results: [WebhookDelivery] = []
+    var wakesAt: ContinuousClock.Instant?
+    var isStopped = false
+  }
+  /// The pause before a read is repeated that has failed.
+  private static let pauseAfterError = Duration.seconds(1)
 
   private let service: TransferService
-  private let sender: WebhookSender
-  private let defaultKey: SymmetricKey
+  private let sender: any MessageSender
+  private let schedule: DeliverySchedule
+  private let defaultKey: SigningKey
+  private let clocks: DispatcherClocks
   private let logger: Logger
-  private let now: @Sendable () -> Timestamp
-  private var inFlight: Set<DeliveryID> = []
-  /// Deliveries that ended while the outbox was being read. The page may still contain them as pending.
-  private var endedDuringRead: Set<DeliveryID> = []
-  private let wakeups: AsyncStream<Void>
-  private let wakeup: AsyncStream<Void>.Continuation
-  private let timer: ResettableTimer
+  private let state: Mutex<State>
 
   /// - Parameter defaultSecret: signs the messages of webhooks that have no secret of their own.
   package init(
-    service: TransferService, egress: EgressPolicy, authorities: CertificateAuthorities,
-    defaultSecret: [UInt8],
-    now: @escaping @Sendable () -> Timestamp, logger: Logger
+    service: TransferService, sender: any MessageSender, schedule: DeliverySchedule = .standard,
+    defaultSecret: [UInt8], clocks: DispatcherClocks, logger: Logger
   ) {
     self.service = service
-    self.now = now
+    self.sender = sender
+    self.schedule = schedule
+    self.clocks = clocks
     self.logger = logger
-    sender = WebhookSender(egress: egress, authorities: authorities)
-    defaultKey = SymmetricKey(data: defaultSecret)
-    let (wakeups, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    (self.wakeups, self.wakeup) = (wakeups, wakeup)
-    timer = ResettableTimer { wakeup.yield() }
+    defaultKey = SigningKey(.v1, defaultSecret)
+    state = Mutex(State(queue: DeliveryQueue(at: clocks.present)))
   }
 
-  /// The liveness of the sender's loop.
-  package nonisolated var livenessComponent: LivenessProbe.Component { sender.livenessComponent }
-
-  /// Delivers until the task is cancelled.
-  package func run() async {
-    service.onOutboxChange { [wakeup] in wakeup.yield() }
-    wakeup.yield()
-    await withTaskCancellationHandler {
-      for await _ in wakeups { await deliverDue() }
-    } onCancel: { [wakeup] in
-      wakeup.finish()
-    }
-    await sender.stop()
-  }
-
-  private func deliverDue() async {
-    do {
-      let room = Self.maximumInFlight - inFlight.count
-      guard room > 0 else { return }  // The end of an attempt wakes the dispatcher again.
-      endedDuringRead.removeAll(keepingCapacity: true)
-      let due = try await service.dueDeliveries(limit: inFlight.count + room)
-      for delivery in due
-      where inFlight.count < Self.maximumInFlight && !endedDuringRead.contains(delivery.id) {
-        if inFlight.insert(delivery.id).inserted { Task { await attempt(delivery) } }
+  /// Begins to deliver.
+  package func start() {
+    service.onNewDeliveries { [weak self] deliveries in self?.update { $0.add(deliveries, at: $1) } }
+    service.onOutboxChange { [weak self] change in
+      self?.update { queue, _ in
+        switch change {
+        case .shardsArrive: queue.prepareForShards()
+        case .shardsArrived: queue.addShards()
+        case .isUnknown: queue.rescan()
+        }
       }
-      if due.isEmpty { try await setAlarm() }
+    }
+    service.onEndpointChange { [weak self] in self?.readPolicies() }
+    readPolicies()
+  }
+
+  /// Stops beginning attempts. The next process continues.
+  package func stop() { state.withLock { $0.isStopped = true } }
+
+  /// The number of messages in memory.
+  package var heldCount: Int { state.withLock { $0.queue.heldCount } }
+
+  private func readPolicies() {
+    let policies = service.webhookEndpoints.map { endpoint in
+      var policy = DeliveryQueue.Policy()
+      policy.maximumConcurrency = endpoint.settings.maximumConcurrency
+      policy.maximumPerSecond = endpoint.settings.maximumPerSecond
+      policy.isEnabled = endpoint.isEnabled
+      return (endpoint.destination, policy)
+    }
+    update { queue, _ in queue.replacePolicies(Dictionary(policies, uniquingKeysWith: { $1 })) }
+  }
+
+  // MARK: Actions
+
+  /// Changes the queue, then carries out what follows, one thread at a time.
+  private func update(_ body: (inout DeliveryQueue, DeliveryQueue.Now) -> Void) {
+    let now = clocks.present
+    let mustCarryOut = state.withLock { state in
+      guard !state.isStopped else { return false }
+      body(&state.queue, now)
+      let (actions, wakeAt) = state.queue.next(at: now)
+      state.actions.elements += actions
+      setTimer(wakeAt, &state)
+      return !actions.isEmpty && state.actions.beginDraining()
+    }
+    if mustCarryOut { carryOut() }
+  }
+
+  private func setTimer(_ time: ContinuousClock.Instant?, _ state: inout State) {
+    guard let time, state.wakesAt.map({ time < $0 }) ?? true else { return }
+    state.wakesAt = time
+    clocks.timers.call(time) { [weak self] in self?.wake() }
+  }
+
+  private func wake() {
+    state.withLock { $0.wakesAt = nil }
+    update { _, _ in }
+  }
+
+  private func carryOut() {
+    while true {
+      let actions = state.withLock { $0.actions.dequeueAll() }
+      if actions.isEmpty { return }
+      for action in actions { carryOut(action) }
+    }
+  }
+
+  private func carryOut(_ action: DeliveryQueue.Action) {
+    switch action {
+    case .attempt(let delivery): attempt(delivery)
+    case .load(let request): clocks.spawn { [self] in await load(request) }
+    case .scan(let place): clocks.spawn { [self] in await scan(after: place) }
+    }
+  }
+
+  // MARK: Reading
+
+  private func load(_ request: DeliveryQueue.DueDeliveryRequest) async {
+    do throws(ServiceError) {
+      let page = try await service.dueDeliveries(
+        DueDeliveryQuery(
+          to: request.destination, at: clocks.now(), limit: request.limit, excluding: request.excluded,
+          includingFutureAttempts: request.includesFutureAttempts))
+      update { queue, _ in
+        queue.loaded(
+          .init(page.deliveries, isLast: page.isLast, nextAttemptAt: page.nextAttemptAt),
+          for: request.destination)
+      }
     } catch {
-      logger.error("cannot read the outbox; trying again", metadata: ["error": "\(error)"])
-      wake(after: .seconds(1))
+      retry(after: error) { queue in queue.loaded(nil, for: request.destination) }
     }
   }
 
-  private func setAlarm() async throws {
-    guard let time = try await service.nextDeliveryTime() else { return }
-    wake(after: .milliseconds(max(1, Int64(time.since(now()) * 1000) + 1)))
-  }
-
-  private func wake(after delay: Duration) { timer.set(after: delay) }
-
-  private func attempt(_ delivery: WebhookDelivery) async {
-    await service.willAttempt(delivery)
-    guard let answer = await send(delivery) else { return }  // The sender stops. The next process retries.
-    let after = DeliverySchedule.nextDelivery(answer, of: delivery, at: now(), jitter: .random(in: 0...1))
-    if after.state != .delivered { logFailure(after) }
-    if after.state == .delivered, let decision = delivery.decisionID, !answer.body.isEmpty {
-      await applyAnswer(answer.body, to: delivery, for: decision)
-    }
-    await withCheckedContinuation { continuation in
-      service.recordAttempts([after]) { continuation.resume() }
-    }
-    inFlight.remove(delivery.id)
-    endedDuringRead.insert(delivery.id)
-    wakeup.yield()
-  }
-
-  /// - Returns: `nil` if the sender is stopping.
-  private func send(_ delivery: WebhookDelivery) async -> DeliverySchedule.EndpointResponse? {
-    guard let webhook = service.webhook(of: delivery) else {
-      return DeliverySchedule.EndpointResponse(status: nil, error: "the webhook's session cannot be read")
-    }
-    let key = webhook.secret.flatMap(Webhook.key(of:)).map { SymmetricKey(data: $0) } ?? defaultKey
-    let (id, timestamp) = (delivery.id.description, now().seconds)
-    let signature = WebhookSignature.sign(id: id, timestamp: timestamp, payload: delivery.payload, key: key)
-    return await sender.send(
-      WebhookSender.Message(
-        url: webhook.url,
-        headers: ["webhook-id: \(id)", "webhook-timestamp: \(timestamp)", "webhook-signature: \(signature)"],
-        body: delivery.payload, wantsReply: delivery.decisionID != nil))
-  }
-
-  /// Applies the response as the delegate's answer. If it is not a valid answer, the decision stays open.
-  private func applyAnswer(_ reply: [UInt8], to delivery: WebhookDelivery, for decision: DecisionID) async {
-    do {
-      try await service.answer(to: delivery, with: JSONParser.parse(reply))
+  private func scan(after place: DestinationID?) async {
+    let limit = DeliveryQueue.destinationsPerScan
+    do throws(ServiceError) {
+      let page = try await service.pendingDestinations(after: place, limit: limit)
+      update { queue, _ in queue.scanned(page, limit: limit) }
     } catch {
-      logger.warning(
-        "cannot use the reply of a webhook endpoint as an answer",
-        metadata: ["decision": "\(decision)", "error": "\(error)"])
+      retry(after: error) { queue in queue.scanFailed() }
     }
   }
 
-  private func logFailure(_ delivery: WebhookDelivery) {
-    logger.warning(
-      "webhook attempt failed",
-      metadata: [
-        "delivery": "\(delivery.id)", "attempt": "\(delivery.attempts)",
-        "state": "\(delivery.state.rawValue)",
-        "status": "\(delivery.lastStatus.map(String.init) ?? "none")", "error": "\(delivery.lastError ?? "")",
-      ])
+  private func retry(after error: ServiceError, _ body: @escaping @Sendable (inout DeliveryQueue) -> Void) {
+    logger.error("cannot read webhook messages; trying again", metadata: ["error": "\(error)"])
+    clocks.timers.call(clocks.present.uptime + Self.pauseAfterError) { [weak self] in
+      self?.update { queue, _ in body(&queue) }
+    }
+  }
+
+  // MARK: Attempts
+
+  private func attempt(_ delivery: WebhookDelivery) {
+    switch service.preparation(of: delivery) {
+    case .elsewhere: update { queue, _ in queue.released(delivery) }
+    case .refused(let reason):
+      var refused = delivery
+      refused.record(DeliveryAttempt(at: clocks.now(), error: reason))
+      refused.finish(.failed, at: clocks.now())
+      conclude(refused, succeeded: nil)
+    case .send(let target):
+      guard delivery.type == .sessionHandleEvents else { return send(delivery, to: target) }
+      clocks.spawn { [self] in
+        await service.willAttempt(delivery)
+        send(delivery, to: target)
+      }
+    }
+  }
+
+  private func send(_ delivery: WebhookDelivery, to target: DeliveryTarget) {
+    let start = clocks.now()
+    let (id, timestamp) = (delivery.id.description, start.seconds)
+    let keys = target.keys.isEmpty ? [defaultKey] : target.keys
+    let signature = WebhookSignature.sign(
+      id: id, timestamp: timestamp, payload: delivery.payload, keys: keys)
+    let own = ["webhook-id: \(id)", "webhook-timestamp: \(timestamp)", "webhook-signature: \(signature)"]
+    let message = OutgoingMessage(
+      url: target.url, headers: own + target.headers.fields.map { "\($0.name): \($0.value)" },
+      body: delivery.payload, wantsReply: target.wantsAnswer)
+    sender.send(message) { [self] response in
+      // The sender stops. The next process sends the message again.
+      guard let response else { return }
+      responded(response, to: delivery, from: start)
+    }
+  }
+
+  private func responded(
+    _ response: DeliverySchedule.EndpointResponse, to delivery: WebhookDelivery, from start: Timestamp
+  ) {
+    let end = clocks.now()
+    let after = schedule.delivery(delivery, after: response, from: start, to: end, jitter: clocks.jitter())
+    if !response.isSuccess { log(after) }
+    if let endpoint = delivery.endpointID {
+      service.noteAttempt(to: endpoint, succeeded: response.isSuccess, isGone: response.isGone, at: end)
+    }
+    guard response.isSuccess, delivery.decisionID != nil, !response.body.isEmpty else {
+      return conclude(after, succeeded: response.isSuccess, isGone: response.isGone)
+    }
+    clocks.spawn { [self] in
+      await service.apply(response.body, of: delivery)
+      conclude(after, succeeded: true)
+    }
+  }
+
+  /// Records a result together with others that arrive at the same time.
+  /// - Parameter succeeded: `nil` if no request was made.
+  private func conclude(_ delivery: WebhookDelivery, succeeded: Bool?, isGone: Bool = false) {
+    let isFirst = state.withLock { state in
+      state.results.append(delivery)
+      return state.results.count == 1
+    }
+    update { queue, now in queue.ended(delivery.id, succeeded: succeeded, isGone: isGone, at: now) }
+    if isFirst { sender.afterResponses { [self] in recordResults() } }
+  }
+
+  private func recordResults() {
+    let results = state.withLock { state in
+      defer { state.results = [] }
+      return state.results
+    }
+    guard !results.isEmpty else { return }
+    service.recordAttempts(results) { [self] deliveries, areWritten in
+      update { queue, _ in
+        if areWritten {
+          queue.recorded(deliveries)
+        } else {
+          for delivery in deliveries { queue.released(delivery) }
+        }
+      }
+    }
+  }
+
+  private func log(_ delivery: WebhookDelivery) {
+    let attempt = delivery.attempts.last
+    var metadata: Logger.Metadata = [
+      "delivery": "\(delivery.id)", "session": "\(delivery.sessionID)", "type": "\(delivery.type.rawValue)",
+      "attempt": "\(delivery.attemptCount)",
+      "state": "\(delivery.state.rawValue)",
+      "reason": "\(attempt?.error ?? attempt?.status.map { "status \($0)" } ?? "unknown")",
+    ]
+    if let task = delivery.taskID { metadata["task"] = "\(task)" }
+    if let endpoint = delivery.endpointID { metadata["endpoint"] = "\(endpoint)" }
+    logger.warning("webhook attempt failed", metadata: metadata)
   }
 }

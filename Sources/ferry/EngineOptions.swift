@@ -29,6 +29,7 @@ struct ServeOptions: SettingOptions {
   @Option(\.taskRetention) var taskRetention: String?
   @Option(\.eventRetention) var eventRetention: String?
   @Option(\.deliveryRetention) var deliveryRetention: String?
+  @Option(\.webhookSchedule) var webhookSchedule: String?
   @Option(\.maximumBodyBytes) var maximumBodyBytes: String?
   @Flag(\.newDatabase) var newDatabase: Bool
   @Option(\.retentionInterval) var retentionInterval: String?

@@ -65,11 +65,13 @@ struct FerryService {
     let background = WorkerSessionRegistry(waker: WakeupClient(path: places.workerBell))
     var limits = ServiceLimits()
     limits.smallBodyLimit = settings.smallBodyLimit
+    limits.firstDeliveryDelay = settings.webhookSchedule.first ?? 0
     let service = TransferService(
       store: store, engine: engine, background: background, relay: relay, hub: hub, cluster: cluster,
       blobs: settings.blobs,
       box: box, answerTagger: AnswerDigester(secrets: keys.all),
-      pool: ThreadPool(name: "ferry-read", threads: 2), limits: limits, isAtHome: directory.presenceCheck(),
+      egress: settings.egress, pool: ThreadPool(name: "ferry-read", threads: 2), limits: limits,
+      isAtHome: directory.presenceCheck(),
       now: now,
       logger: logger)
     if engine.networks.hasClasses { await engine.networks.wait() }
@@ -78,9 +80,11 @@ struct FerryService {
     if interrupted > 0 {
       logger.notice("ended tasks that an earlier service left running", metadata: ["tasks": "\(interrupted)"])
     }
+    let sender = WebhookSender(egress: settings.egress, authorities: engine.authorities)
     let dispatcher = WebhookDispatcher(
-      service: service, egress: settings.egress, authorities: engine.authorities,
-      defaultSecret: try webhookSecret(), now: now, logger: logger)
+      service: service, sender: sender, schedule: DeliverySchedule(settings.webhookSchedule),
+      defaultSecret: try webhookSecret(), clocks: DispatcherClocks(now: now, timers: sender.timers),
+      logger: logger)
     let authenticator = ReloadableAuthenticator(RequestAuthenticator(tokens: settings.tokens))
     let api = TransferAPI(
       service: service, authenticator: authenticator, version: .init(number: Ferry.version),
@@ -95,7 +99,7 @@ struct FerryService {
     let liveness = LivenessProbe(
       [
         loop.livenessComponent, LivenessProbe.Component("ferry-store") { store.ping($0) },
-        dispatcher.livenessComponent,
+        sender.livenessComponent,
       ]
         + engine.pulses
     ) { manager.notify(.watchdog) }
@@ -108,7 +112,7 @@ struct FerryService {
           .init(service: LedgerService(store: store)),
           .init(service: ClusterService(shared: shared, cluster: cluster, logger: logger)),
           .init(service: EngineService(engine: engine)),
-          .init(service: DispatcherService(dispatcher: dispatcher)),
+          .init(service: DispatcherService(dispatcher: dispatcher, sender: sender)),
           // The watchdog stops before the parts that it checks.
           .init(service: WatchdogService(liveness: liveness, patience: environment.watchdog, logger: logger)),
           .init(service: HeartbeatService(hub: hub, service: service)),
@@ -287,8 +291,12 @@ struct EngineService: ServiceLifecycle.Service {
 
 private struct DispatcherService: ServiceLifecycle.Service {
   let dispatcher: WebhookDispatcher
+  let sender: WebhookSender
   func run() async throws {
-    await cancelWhenGracefulShutdown { await dispatcher.run() }
+    dispatcher.start()
+    try? await gracefulShutdown()
+    dispatcher.stop()
+    await sender.stop()
   }
 }
 

@@ -317,6 +317,27 @@ def decisions(talk, origin):
     talk.compare("onDecision", "2XX", "application/json", page["items"][0]["answer"], "example")
 
 
+def webhooks(talk, origin):
+    """Calls the operations of endpoints and deliveries."""
+    creation = {"url": origin + "/hooks", "description": "all ends", "headers": {"Authorization": "Bearer secret"}, "maximumPerSecond": 50}
+    endpoint = talk.call("createEndpoint", 201, "createdEndpoint", json=creation)["id"]
+    talk.call("listEndpoints", 200, "endpointPage")
+    talk.call("getEndpoint", 200, "endpoint", endpoint=endpoint)
+    talk.call("updateEndpoint", 200, "endpoint", endpoint=endpoint, json={"maximumConcurrency": 4})
+    talk.call("rotateEndpointSecret", 200, "createdEndpoint", endpoint=endpoint, json={"overlap": 3600})
+    delivery = talk.call("testEndpoint", 202, "pendingDelivery", endpoint=endpoint)["id"]
+
+    def delivered(reply):
+        return reply["state"] == "delivered"
+
+    talk.call("getDelivery", 200, "delivery", until=delivered, delivery=delivery)
+    only = {"endpoint": endpoint, "state": "delivered", "order": "newest"}
+    talk.call("listDeliveries", 200, "deliveryPage", query=only)
+    talk.call("redeliver", 202, "pendingRedelivery", delivery=delivery)
+    talk.call("redeliverMany", 202, json={"endpoint": endpoint, "state": "delivered"})
+    talk.call("deleteEndpoint", 204, endpoint=endpoint)
+
+
 def operations(talk, origin):
     talk.call("probeOrigin", 200, "reachable", json={"url": origin + "/"})
     with socketserver.TCPServer(("127.0.0.1", 0), None, bind_and_activate=False) as closed:
@@ -340,6 +361,7 @@ def main(openapi, service, certificate, key):
     session = sessions(talk, origin)
     tasks(talk, origin, session)
     decisions(talk, origin)
+    webhooks(talk, origin)
     operations(talk, origin)
     return talk.faults + list(dict.fromkeys(talk.missing()))
 

@@ -15,6 +15,7 @@ import Testing
     "maximum-transfers": "1000000", "transfer-loops": "64", "maximum-connections": "1",
     "maximum-authentication-attempts": "1000", "task-retention": "3153600000", "event-retention": "1",
     "delivery-retention": "2", "maximum-body-bytes": "3", "retention-interval": "86400",
+    "webhook-schedule": "0,1.5",
     "discretionary-window": "22:00-06:00,12:00-13:00", "discretionary-maximum-load": "1.5",
     "ca-file": "/no/ca", "log-level": "trace", "new-database": "true", "config": "/no/config",
   ]

@@ -22,4 +22,5 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
     + SessionDeletionConformance.cases
     + SharedLedgerConformance.cases
     + RecordConformance.cases
+    + DeliveryConformance.cases
 }

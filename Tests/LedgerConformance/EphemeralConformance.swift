@@ -73,9 +73,8 @@ struct EphemeralConformance {
   private static func delivery(
     _ number: UInt64, at second: Double, of session: SessionID
   ) -> WebhookDelivery {
-    WebhookDelivery(
-      id: LedgerBench.id(number), sessionID: session, taskID: nil, type: .taskDidComplete,
-      webhook: Webhook(url: "http://a", secret: nil), payload: [1], createdAt: time.adding(seconds: second))
+    WebhookDelivery.sample(
+      id: LedgerBench.id(number), sessionID: session, createdAt: time.adding(seconds: second))
   }
 
   /// Opens a ledger with the session.
@@ -320,7 +319,7 @@ struct EphemeralConformance {
       change.replaceReply(Self.reply("a"), about: Self.session.id)
     }
     var settled = Self.delivery(1, at: 0, of: Self.session.id)
-    (settled.state, settled.finishedAt) = (.delivered, Self.time)
+    settled.finish(.delivered, at: Self.time)
     try await write(store) { [settled] in $0.updatedDeliveries = [settled] }
     try await write(store) { $0.partlyDeletedSession = Self.session.id }
     #expect(try await store.hasTasks(Self.session.id) == false)
@@ -341,12 +340,12 @@ struct EphemeralConformance {
     }
     let late = Self.time.adding(seconds: 60)
     let ids = (1...4).map { LedgerBench.id($0) as DeliveryID }
-    #expect(try await store.dueDeliveries(at: late, limit: 9).map(\.id) == ids)
-    #expect(try await store.dueDeliveries(at: late, limit: 3).map(\.id) == Array(ids.prefix(3)))
+    #expect(try await store.dueSamples(at: late).map(\.id) == ids)
+    #expect(try await store.dueSamples(at: late, limit: 3).map(\.id) == Array(ids.prefix(3)))
     #expect(
-      try await store.dueDeliveries(at: Self.time.adding(seconds: 2), limit: 9).map(\.id)
+      try await store.dueSamples(at: Self.time.adding(seconds: 2)).map(\.id)
         == Array(ids.prefix(2)))
-    #expect(try await store.nextDeliveryTime() == Self.time.adding(seconds: 1))
+    #expect(try await store.nextSampleTime(after: Self.time) == Self.time.adding(seconds: 1))
     await store.close()
   }
 }

@@ -260,24 +260,23 @@ struct OwnershipConformance {
     try await first.write(Self.ownership(.takesOver([])))
     let receiver = try await Self.enter(second)
     let deliveries = [UInt8(5), 50, 51].map { shard in
-      var delivery = WebhookDelivery(
-        id: DeliveryID(high: 2, low: UInt64(shard)), sessionID: Self.session(shard).id, taskID: nil,
-        type: .taskDidComplete, webhook: Webhook(url: "http://h/", secret: nil), payload: [1],
+      var delivery = WebhookDelivery.sample(
+        id: DeliveryID(high: 2, low: UInt64(shard)), sessionID: Self.session(shard).id,
         createdAt: LedgerBench.time)
       delivery.nextAttemptAt = LedgerBench.time.adding(seconds: Double(shard))
       return delivery
     }
     try await first.write { $0.newDeliveries = deliveries }
     func due(_ store: any Ledger) async throws -> [UInt64] {
-      try await store.dueDeliveries(at: LedgerBench.time.adding(seconds: 99), limit: 9).map(\.id.low)
+      try await store.dueSamples(at: LedgerBench.time.adding(seconds: 99)).map(\.id.low)
     }
     #expect(try await due(first) == [5, 50, 51])
     try await first.write(Self.ownership(.handsOver(Self.some(0...9), to: receiver)))
     _ = try await Self.answer(second, LedgerChange())
     #expect(try await due(first) == [50, 51])
     #expect(try await due(second) == [5])
-    #expect(try await first.nextDeliveryTime() == LedgerBench.time.adding(seconds: 50))
-    #expect(try await second.nextDeliveryTime() == LedgerBench.time.adding(seconds: 5))
+    #expect(try await first.nextSampleTime(after: LedgerBench.time) == LedgerBench.time.adding(seconds: 50))
+    #expect(try await second.nextSampleTime(after: LedgerBench.time) == LedgerBench.time.adding(seconds: 5))
     for store in [first, second] { await store.close() }
   }
 }

@@ -226,39 +226,40 @@ struct RecordConformance {
   {
     let store = try LedgerBench(kind).open()
     var deliveries = (1...3).map { number in
-      WebhookDelivery(
-        id: Self.id(UInt64(number)), sessionID: .shared, taskID: nil, type: .taskDidComplete,
+      WebhookDelivery.sample(
+        id: Self.id(UInt64(number)), sessionID: .shared,
         webhook: number == 1 ? nil : Webhook(url: "http://a", secret: "s"), payload: [123, 125],
         createdAt: Self.time)
     }
-    (deliveries[1].attempts, deliveries[1].nextAttemptAt) = (1, Self.time.adding(seconds: 60))
+    deliveries[1].nextAttemptAt = Self.time.adding(seconds: 60)
     var change = LedgerChange()
     change.newDeliveries = deliveries
     try await store.write(change)
-    #expect(try await store.dueDeliveries(at: Self.time, limit: 10) == [deliveries[0], deliveries[2]])
-    deliveries[0].state = .delivered
-    deliveries[2].attempts = 1
-    deliveries[2].lastStatus = 500
-    deliveries[2].lastError = "x"
-    deliveries[2].lastAttemptAt = Self.time.adding(seconds: 2)
+    #expect(try await store.dueSamples(at: Self.time) == [deliveries[0], deliveries[2]])
+    #expect(try await store.nextSampleTime(after: Self.time) == Self.time.adding(seconds: 60))
+    deliveries[0].finish(.delivered, at: Self.time)
+    deliveries[2].record(
+      DeliveryAttempt(at: Self.time.adding(seconds: 2), status: 500, latency: 0.5, reply: "no", error: nil))
+    deliveries[2].schedulePlace = 1
     deliveries[2].nextAttemptAt = Self.time.adding(seconds: 5)
     change = LedgerChange()
     change.updatedDeliveries = [deliveries[0], deliveries[2]]
     try await store.write(change)
-    #expect(try await store.dueDeliveries(at: Self.time.adding(seconds: 2), limit: 10) == [])
-    #expect(try await store.nextDeliveryTime() == Self.time.adding(seconds: 5))
+    #expect(try await store.dueSamples(at: Self.time.adding(seconds: 2)) == [])
+    #expect(try await store.nextSampleTime(after: Self.time) == Self.time.adding(seconds: 5))
     // After a clock was set back, a delivery with its last attempt in the future is due at once.
-    #expect(try await store.dueDeliveries(at: Self.time.adding(seconds: -58), limit: 10) == [])
-    #expect(try await store.dueDeliveries(at: Self.time.adding(seconds: -59), limit: 10) == [deliveries[2]])
+    let early = Self.time.adding(seconds: -59)
+    #expect(try await store.dueSamples(at: early) == [])
     #expect(
-      try await store.dueDeliveries(at: Timestamp(microseconds: 1), limit: 10) == [
-        deliveries[1], deliveries[2],
-      ])
-    #expect(try await store.dueDeliveries(at: Timestamp(microseconds: 1), limit: 1) == [deliveries[1]])
+      try await store.dueSamples(at: Self.time.adding(seconds: -58), includingFutureAttempts: true) == [])
+    #expect(try await store.dueSamples(at: early, includingFutureAttempts: true) == [deliveries[2]])
+    let start = Timestamp(microseconds: 1)
     #expect(
-      try await store.dueDeliveries(at: Self.time.adding(seconds: 90), limit: 10) == [
-        deliveries[2], deliveries[1],
-      ])
+      try await store.dueSamples(at: start, includingFutureAttempts: true) == [deliveries[2], deliveries[1]])
+    #expect(try await store.dueSamples(at: start, limit: 1, includingFutureAttempts: true) == [deliveries[2]])
+    #expect(try await store.dueSamples(at: Self.time.adding(seconds: 90)) == [deliveries[2], deliveries[1]])
+    #expect(try await store.delivery(deliveries[2].id) == deliveries[2])
+    #expect(try await store.delivery(Self.id(9)) == nil)
     await store.close()
   }
 
@@ -323,9 +324,8 @@ struct RecordConformance {
   {
     let store = try LedgerBench(kind).open()
     func delivery(_ number: UInt64, _ session: SessionID, _ state: WebhookDelivery.State) -> WebhookDelivery {
-      var delivery = WebhookDelivery(
-        id: Self.id(number), sessionID: session, taskID: nil, type: .sessionHandleEvents,
-        webhook: Webhook(url: "http://a/", secret: nil), payload: [1], createdAt: Self.time)
+      var delivery = WebhookDelivery.sample(
+        id: Self.id(number), sessionID: session, type: .sessionHandleEvents, createdAt: Self.time)
       delivery.state = state
       return delivery
     }

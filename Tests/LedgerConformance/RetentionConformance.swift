@@ -49,7 +49,7 @@ struct RetentionConformance {
   }
 
   private static func delivery(_ number: UInt64, of task: TransferTask?) -> WebhookDelivery {
-    WebhookDelivery(
+    WebhookDelivery.sample(
       id: id(number), sessionID: .shared, taskID: task?.id, type: .taskDidComplete,
       webhook: Webhook(url: "http://a", secret: nil), payload: [123, 125], createdAt: time)
   }
@@ -118,7 +118,7 @@ struct RetentionConformance {
     let store = try LedgerBench(kind).open()
     let task = Self.finished(1, at: 0, bytes: 5)
     try await add([task], to: store)
-    var wakeUp = WebhookDelivery(
+    var wakeUp = WebhookDelivery.sample(
       id: DeliveryID(high: 7, low: 1), sessionID: task.sessionID, taskID: nil, type: .sessionHandleEvents,
       webhook: Webhook(url: "http://a/", secret: nil), payload: [], createdAt: Self.time)
     try await write(store) { [wakeUp] in $0.newDeliveries = [wakeUp] }
@@ -148,9 +148,10 @@ struct RetentionConformance {
     #expect(try await store.keptBytes() == 5)
     #expect(try await store.oldestEvents(limit: 9).map(\.isHeld) == [false, true])
     try await prune(store) { $0.records.deliveries = [delivery.id] }
-    #expect(try await store.dueDeliveries(at: late, limit: 9) == [delivery])
+    #expect(try await store.dueSamples(at: late) == [delivery])
     // After a clock was set back, an unsent delivery is due at once.
-    #expect(try await store.dueDeliveries(at: Timestamp(microseconds: 1), limit: 9) == [delivery])
+    #expect(
+      try await store.dueSamples(at: Timestamp(microseconds: 1), includingFutureAttempts: true) == [delivery])
     delivery.state = .delivered
     delivery.finishedAt = Self.time.adding(seconds: 50)
     try await write(store) { $0.updatedDeliveries = [delivery] }

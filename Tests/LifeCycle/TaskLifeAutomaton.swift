@@ -3,6 +3,8 @@ package import TransferModel
 /// The life of a task as its delegate observes it. This automaton accepts the task's events one by one, and refuses each event that
 /// URLSession would not deliver (Apple: NSURLSession.h, and "Life Cycle of a URL Session with Custom Delegates").
 ///
+/// `decision.answerWasRejected` may come anywhere after the first resume.
+///
 /// An unfinished life is a prefix of a word, and `isOver` reports a complete word. The following regular expressions omit `state`
 /// (didChangeState) and progress, which may come anywhere between the first event and the end:
 ///
@@ -124,6 +126,7 @@ package struct TaskLifeAutomaton: Sendable, Hashable {
     case .state(let state, let phase): try change(to: state, phase)
     case .call(let call, let asks): try hear(call, asks: asks)
     case .informational: try hearBeforeResponse()
+    case .answerRejected: if !wasResumed { throw .silentUntilResumed }
     case .waitsForConnectivity: try wait()
     case .resumedAtOffset: try goOn()
     case .becameDownload: try becomeDownload()

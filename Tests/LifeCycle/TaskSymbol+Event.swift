@@ -64,6 +64,7 @@ extension TaskSymbol {
   private init?(withoutArguments type: EventType) {
     switch type {
     case .taskDidReceiveInformationalResponse: self = .informational
+    case .decisionAnswerWasRejected: self = .answerRejected
     case .taskIsWaitingForConnectivity: self = .waitsForConnectivity
     case .downloadTaskDidResumeAtOffset: self = .resumedAtOffset
     case .dataTaskDidBecomeDownloadTask: self = .becameDownload

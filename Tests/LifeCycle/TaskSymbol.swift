@@ -8,6 +8,7 @@ package enum TaskSymbol: Sendable, Hashable {
   /// - Parameter asks: whether the call carries a decision, so that the task waits for the delegate's answer.
   case call(DelegateCall, asks: Bool)
   case informational
+  case answerRejected
   case waitsForConnectivity
   case resumedAtOffset
   case becameDownload
@@ -67,7 +68,7 @@ extension TaskSymbol {
     var words: [TaskSymbol] = TaskKind.allCases.map { .created($0) }
     words += TaskState.allCases.flatMap { state in phases.map { .state(state, $0) } }
     words += DelegateCall.allCases.flatMap { call in [true, false].map { .call(call, asks: $0) } }
-    words += [.informational, .waitsForConnectivity, .resumedAtOffset, .becameDownload]
+    words += [.informational, .answerRejected, .waitsForConnectivity, .resumedAtOffset, .becameDownload]
     words += ProgressEvent.allCases.map { .progress($0) }
     words += [.finishedDownloading, .metrics]
     for result in TaskEnd.Result.allCases {
@@ -86,6 +87,7 @@ extension TaskSymbol: CustomStringConvertible {
     case .created(let kind): "didCreate \(kind)"
     case .state(let state, let phase): "didChangeState \(state)" + (phase.map { "/\($0)" } ?? "")
     case .call(let call, let asks): "\(call)" + (asks ? "?" : "")
+    case .answerRejected: "answerWasRejected"
     case .informational: "didReceiveInformationalResponse"
     case .waitsForConnectivity: "isWaitingForConnectivity"
     case .resumedAtOffset: "didResumeAtOffset"

@@ -114,7 +114,7 @@ struct TaskRuleTable {
       let next = words[index + 1]
       var isProgress = false
       if case .progress = next { isProgress = true }
-      guard isState(next) || next == .metrics || isProgress else { return false }
+      guard isState(next) || next == .metrics || next == .answerRejected || isProgress else { return false }
     }
     return true
   }

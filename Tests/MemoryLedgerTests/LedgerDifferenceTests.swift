@@ -77,12 +77,12 @@ import TransferModel
     mutating func delivery() -> WebhookDelivery {
       let task = number()
       let isWakeUp = isTrue(3)
-      var delivery = WebhookDelivery(
+      var delivery = WebhookDelivery.sample(
         id: LedgerBench.id(number()), sessionID: Self.session(of: task),
         taskID: isWakeUp ? nil : LedgerBench.id(task),
         type: isWakeUp ? .sessionHandleEvents : .taskDidComplete,
         webhook: isWakeUp ? nil : Webhook(url: "http://a/", secret: nil), payload: [UInt8(task)],
-        createdAt: moment())
+        createdAt: moment(), order: isWakeUp ? .none : .task)
       guard isTrue() else { return delivery }
       (delivery.state, delivery.finishedAt) = (isTrue() ? .delivered : .failed, moment())
       return delivery
@@ -247,9 +247,15 @@ import TransferModel
       .init(deliveries: late, decisions: late, replies: late), limit: 99)
     add("stale", [stale.deliveries.map(\.description).sorted(), stale.decisions.map(\.description)])
     add("stale replies", stale.replies.map { "\($0)" }.sorted())
-    add("due", try await store.dueDeliveries(at: late, limit: 99).map { "\($0)" }.sorted())
+    add("due", try await store.dueSamples(at: late).map { "\($0)" }.sorted())
     add("background", try await store.pendingBackgroundDeliveries().map { "\($0)" }.sorted())
-    add("next", try await store.nextDeliveryTime() as Any)
+    add("next", try await store.nextSampleTime(after: Timestamp(microseconds: 1)) as Any)
+    add("destinations", try await store.pendingDestinations(after: nil, limit: 9))
+    for isNewestFirst in [false, true] {
+      var query = DeliveryQuery(of: .default, limit: 99)
+      query.isNewestFirst = isNewestFirst
+      add("deliveries \(isNewestFirst)", try await store.deliveries(query).map(\.id))
+    }
     for tenant in [Tenant.default, Tenant(name: "t")] {
       for number in 1...few {
         let key = IdempotencyKey(tenant: tenant, text: "\(number)")

@@ -71,9 +71,8 @@ import TransferModel
         _ = try ledger.write(Self.change(session) { $0.deletedSession = session }, after: 0).get()
       }
     }
-    var delivery = WebhookDelivery(
-      id: LedgerBench.id(1), sessionID: first, taskID: nil, type: .taskDidComplete, webhook: nil, payload: [],
-      createdAt: LedgerBench.time)
+    var delivery = WebhookDelivery.sample(
+      id: LedgerBench.id(1), sessionID: first, webhook: nil, payload: [], createdAt: LedgerBench.time)
     _ = try ledger.write(Self.change(first) { [delivery] in $0.newDeliveries = [delivery] }, after: 0).get()
     let limit = UInt64(MemoryLedger.maximumDeletedIDs)
     try delete(1..<limit + 5)

@@ -33,6 +33,7 @@ import TransferModel
     for change in samples.changes { try await store.write(change) }
     var change = LedgerChange()
     (change.commands, change.work, change.workerReports) = ([command], [work], [#"{"c":3}"#])
+    change.endpoints = [samples.endpoint]
     try await store.write(change)
     var pruning = Pruning()
     pruning.events = PrunedEvents(through: 0, time: GoldenSamples.time)
@@ -58,6 +59,7 @@ import TransferModel
     #expect(try await store.commands(after: 0, limit: 9).map(\.content) == [command])
     #expect(try await store.workerReports(after: 0, limit: 9).map(\.content) == [#"{"c":3}"#])
     #expect(try await store.work() == [work])
+    #expect(try await store.endpoints() == (migration > 100 ? [samples.endpoint] : []))
     #expect(try await store.sessions().map(\.lastIdentifier) == [5, 0])
     await store.close()
   }

@@ -4,6 +4,7 @@ import HTTPCookies
 import HTTPFields
 import JSON
 import Ledger
+import LedgerConformance
 
 @testable import SQLiteLedger
 @testable import TransferModel
@@ -195,13 +196,42 @@ struct GoldenSamples {
 
   var delivery: WebhookDelivery {
     var sample = WebhookDelivery(
-      id: Self.id(6), sessionID: Self.id(1), taskID: Self.id(3), type: .taskDidComplete,
+      id: Self.id(6), tenant: session.tenant, sessionID: Self.id(1), taskID: Self.id(3),
+      type: .taskDidComplete, destination: WebhookDelivery.sampleDestination,
       webhook: Webhook(url: "http://a.test/done", secret: "whsec_golden"),
       payload: Array(#"{"type":"task.didComplete","data":{"headers":{"Set-Cookie":"a=golden"}}}"#.utf8),
-      createdAt: Self.time, decisionID: Self.id(7))
-    sample.attempts = 2
-    sample.lastStatus = 500
-    sample.lastError = "no"
+      createdAt: Self.time, order: .none, decisionID: Self.id(7))
+    sample.restore([DeliveryAttempt(at: Self.time, status: 500, error: "no")], count: 2)
+    sample.schedulePlace = 2
+    return sample
+  }
+
+  /// A delivery with all members of an attempt.
+  var attempted: WebhookDelivery {
+    var sample = delivery
+    sample.restore(
+      [DeliveryAttempt(at: Self.time, status: 500, latency: 0.25, reply: "no", error: "no")], count: 1)
+    return sample
+  }
+
+  var endpoint: WebhookEndpoint {
+    var settings = WebhookEndpoint.Settings(url: "http://a.test/hook?token=golden")
+    settings.description = "d"
+    settings.events = [.taskDidComplete, .taskDidCreate]
+    settings.order = .none
+    settings.headers.append("X-Token", "golden")
+    settings.signature = .v1a
+    settings.maximumConcurrency = 3
+    settings.maximumPerSecond = 2.5
+    var sample = WebhookEndpoint(
+      id: Self.id(8), tenant: session.tenant, createdAt: Self.time, settings: settings,
+      keys: [
+        SigningKey(.v1a, [1, 2], publicKey: [3]),
+        SigningKey(.v1, [4], expiresAt: Self.time.adding(seconds: 9)),
+      ])
+    sample.disabledReason = "gone"
+    sample.failingSince = Self.time
+    sample.revision = 7
     return sample
   }
 

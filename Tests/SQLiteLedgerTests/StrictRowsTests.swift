@@ -216,8 +216,8 @@ import TransferModel
       sql: "UPDATE delivery SET url = x'00'", place: "delivery.url",
       reason: "is not sealed in a format that this program knows"),
     Damage(
-      sql: "UPDATE delivery SET last_error = ?", value: seal("no", .deliveryURL),
-      place: "delivery.last_error",
+      sql: "UPDATE delivery SET history = ?", value: seal("no", .deliveryURL),
+      place: "delivery.history",
       reason: "was changed since it was sealed"),
     Damage(
       sql: "UPDATE file SET content_type = x'00'", place: "file.content_type",
@@ -258,7 +258,7 @@ import TransferModel
       _ = try await store.configurations(of: .default, after: nil, limit: 9)
       _ = try? await store.decision(samples.decision.id)
       _ = try await store.decisions(of: session, state: nil, after: nil, limit: 9)
-      _ = try await store.dueDeliveries(at: late, limit: 9)
+      _ = try await store.dueSamples(at: late)
       _ = try await store.files(of: .default, after: nil, limit: 9)
       _ = try? await store.file(samples.file.id)
       _ = try await store.journal(.session(session), after: 0, maximumBytes: 1 << 20)
@@ -273,9 +273,7 @@ import TransferModel
     for row in rows {
       #expect(row.kind.rawValue == place[0] && row.place == place[1] && row.reason == change.reason)
     }
-    // An unreadable delivery is never due, so it does not wake the dispatcher.
-    let time = try await store.nextDeliveryTime()
-    #expect((time == nil) == (place[0] == "delivery"))
+    #expect(try await store.dueSamples(at: late).isEmpty == (place[0] == "delivery"))
     await store.close()
   }
 

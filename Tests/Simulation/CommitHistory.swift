@@ -42,6 +42,9 @@ package final class CommitHistory: @unchecked Sendable {
   private(set) var decisionOrder: [DecisionID] = []
   private(set) var pendingOfTask: [TaskID: [DecisionID]] = [:]
   private(set) var deliveries: [DeliveryID: (session: SessionID, state: WebhookDelivery.State)] = [:]
+  /// The messages of each task to its webhook, in the order of their commits.
+  private var messages: [TaskID: [DeliveryID]] = [:]
+  private var taskOfMessage: [DeliveryID: TaskID] = [:]
   private(set) var replies: [IdempotencyKey: IdempotentReply] = [:]
   private(set) var unfinished = 0
   private(set) var ended = 0
@@ -305,6 +308,10 @@ package final class CommitHistory: @unchecked Sendable {
       if deliveries[delivery.id] != nil { violate(.messagesAreWanted, "a message was written twice") }
       deliveries[delivery.id] = (delivery.sessionID, .pending)
       pendingDeliveries += 1
+      if let task = delivery.orderedTask {
+        messages[task, default: []].append(delivery.id)
+        taskOfMessage[delivery.id] = task
+      }
       if delivery.type != .sessionHandleEvents { told += 1 }
     }
     if wanted != told {
@@ -314,6 +321,17 @@ package final class CommitHistory: @unchecked Sendable {
       guard deliveries[delivery.id]?.state == .pending, delivery.state != .pending else { continue }
       deliveries[delivery.id]?.state = delivery.state
       pendingDeliveries -= 1
+    }
+  }
+
+  /// Notes that a webhook has received a message.
+  func receive(_ id: DeliveryID) {
+    guard deliveries[id] != nil else {
+      return violate(.toldBehindTheCommit, "a message was sent before its commit")
+    }
+    let earlier = taskOfMessage[id].flatMap { messages[$0] }?.prefix { $0 != id } ?? []
+    if let first = earlier.first(where: { deliveries[$0]?.state == .pending }) {
+      violate(.messagesInOrder, "\(id) was sent while \(first) was pending")
     }
   }
 

@@ -17,6 +17,7 @@ package enum Invariant: String, Sendable, CaseIterable {
   case patchesStay = "an acknowledged PATCH is not lost"
   case messagesAreWanted =
     "each event has one webhook message if the webhook subscribed to it, and otherwise none"
+  case messagesInOrder = "a message is sent only after the earlier messages of its task to the same webhook"
   case takenOnce = "a process consumes each row of a queue once"
   case verbsTakeEffect = "an acknowledged command takes effect"
   case oneOwnerActs = "a process that was taken over stops writing"

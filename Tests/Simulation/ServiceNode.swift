@@ -13,7 +13,6 @@ extension SimulatedWorld {
     var isCutOff = false
     /// Whether the node never recovers.
     var isLost = false
-    var isDispatching = false
     /// The number of requests that wait for replies.
     var calls = 0
     /// Whether the node has to check its peers.

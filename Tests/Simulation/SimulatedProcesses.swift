@@ -10,6 +10,7 @@ package import SimulatedStores
 package import TransferCore
 internal import TransferModel
 package import TransferService
+internal import Webhooks
 
 /// A stand-in for an engine, which dies with its process.
 package protocol KillableEngine: TransferExecuting {
@@ -58,7 +59,8 @@ package final class ServiceProcess<Engine: KillableEngine>: @unchecked Sendable 
   /// Whether the start has failed.
   package var hasFailed = false
   package private(set) var isDead = false
-  package var mustDispatch = true
+  package let sender = SimulatedSender()
+  private let dispatcher: WebhookDispatcher
   private let executor: ManualExecutor
 
   /// - Parameters:
@@ -93,7 +95,10 @@ package final class ServiceProcess<Engine: KillableEngine>: @unchecked Sendable 
       box: SecretBox(secrets: secrets), answerTagger: AnswerDigester(secrets: secrets),
       pool: pool, limits: surroundings.limits, now: { clock.now }, uptime: { clock.uptime }, timers: timers,
       seed: random?() ?? .random(in: 0 ... .max), spawn: surroundings.spawn, logger: quiet)
-    service.onOutboxChange { [weak self] in self?.mustDispatch = true }
+    dispatcher = WebhookDispatcher(
+      service: service, sender: sender, schedule: DeliverySchedule([0, 5, 5, 5]), defaultSecret: [1],
+      clocks: DispatcherClocks(
+        now: { clock.now }, timers: timers, spawn: surroundings.spawn, jitter: { 0.5 }), logger: quiet)
   }
 
   package func start() {
@@ -103,6 +108,7 @@ package final class ServiceProcess<Engine: KillableEngine>: @unchecked Sendable 
         return
       }
       isServing = !isDead
+      if !isDead { dispatcher.start() }
       waker.isHeard = !isDead
       hasCaughtUp = (try? await service.catchUp()) != nil
       try? await service.collectOrphans()
@@ -118,6 +124,8 @@ package final class ServiceProcess<Engine: KillableEngine>: @unchecked Sendable 
 
   package func kill(keeping count: Int) {
     (isDead, isServing, engine.isDead, waker.isHeard) = (true, false, true, false)
+    dispatcher.stop()
+    sender.close()
     blobs.close()
     store.crash(keeping: count)
     ledger.memory.close()

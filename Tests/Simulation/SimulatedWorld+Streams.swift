@@ -159,52 +159,27 @@ extension SimulatedWorld {
 
   func deliver(_ luck: inout RandomSource) { _ = dispatch(&luck) }
 
-  /// Sends the messages that are due.
+  /// Answers one of the messages that were sent.
   func dispatch(_ luck: inout RandomSource) -> Bool {
     one(of: services, &luck) { dispatch($0, &$1) }
   }
 
   private func dispatch(_ node: ServiceNode, _ luck: inout RandomSource) -> Bool {
-    guard node.answers, !node.isDispatching, node.process.mustDispatch else { return false }
-    node.process.mustDispatch = false
-    node.isDispatching = true
-    let seed = luck.next()
-    executor.spawn { [self] in
-      var luck = RandomSource(seed: seed)
-      let due = (try? await node.process.service.dueDeliveries(limit: 10)) ?? []
-      for delivery in due where !node.process.isDead { await attempt(delivery, node, &luck) }
-      node.isDispatching = false
-      node.process.mustDispatch = node.process.mustDispatch || !due.isEmpty
+    let sender = node.process.sender
+    guard node.answers, !sender.isEmpty else { return false }
+    let post = sender.take(Int(luck.next() % UInt64(sender.count)))
+    chronicle.receive(post.id)
+    guard !luck.chance(isHealed ? 0 : plan.kinds.webhookFails) else {
+      post.respond(500)
+      return true
     }
-    return true
-  }
-
-  private func attempt(
-    _ delivery: WebhookDelivery, _ node: ServiceNode, _ luck: inout RandomSource
-  ) async {
-    await node.process.service.willAttempt(delivery)
-    guard !node.process.isDead else { return }
-    if chronicle.deliveries[delivery.id] == nil {
-      chronicle.violate(.toldBehindTheCommit, "a message was sent before its commit")
-    }
-    let fails = luck.chance(isHealed ? 0 : plan.kinds.webhookFails)
-    if !fails, let id = delivery.decisionID, isHealed || luck.chance(plan.kinds.webhookAnswers),
-      let known = chronicle.decisions[id],
-      let value = try? JSONParser.parse(Array(answer(to: known.decision, &luck).utf8))
+    var answer = ""
+    if let id = post.decision, let known = chronicle.decisions[id],
+      isHealed || luck.chance(plan.kinds.webhookAnswers)
     {
-      try? await node.process.service.answer(to: delivery, with: value)
+      answer = self.answer(to: known.decision, &luck)
     }
-    var after = delivery
-    after.attempts += 1
-    after.lastAttemptAt = clock.now
-    if fails, after.attempts < 4 {
-      after.nextAttemptAt = clock.now.adding(seconds: 5)
-    } else {
-      (after.state, after.finishedAt) = (fails ? .failed : .delivered, clock.now)
-    }
-    let settled = after
-    await withCheckedContinuation { continuation in
-      node.process.service.recordAttempts([settled]) { continuation.resume() }
-    }
+    post.respond(204, answer)
+    return true
   }
 }

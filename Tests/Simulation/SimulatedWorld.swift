@@ -330,8 +330,6 @@ package final class SimulatedWorld: @unchecked Sendable {
     pass(seconds: 5)
     for node in services where node.answers {
       node.process.service.pollWorkerReports()
-      // The next attempt of a failed message may be due.
-      node.process.mustDispatch = true
       (node.mustAttend, node.mustFollow) = (true, true)
     }
     for node in workers where !node.isFrozen && node.process.hasStarted {

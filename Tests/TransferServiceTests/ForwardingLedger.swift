@@ -97,13 +97,27 @@ extension ForwardingLedger {
   func work(after task: TaskID?, limit: Int) async throws(LedgerError) -> [StoredWork] {
     try await base.work(after: task, limit: limit)
   }
-  func dueDeliveries(at time: Timestamp, limit: Int) async throws(LedgerError) -> [WebhookDelivery] {
-    try await base.dueDeliveries(at: time, limit: limit)
+  func destination(of url: String, for tenant: Tenant) -> DestinationID {
+    base.destination(of: url, for: tenant)
   }
+  func pendingDestinations(
+    after: DestinationID?, limit: Int
+  ) async throws(LedgerError) -> [DestinationID] {
+    try await base.pendingDestinations(after: after, limit: limit)
+  }
+  func dueDeliveries(_ query: DueDeliveryQuery) async throws(LedgerError) -> DueDeliveries {
+    try await base.dueDeliveries(query)
+  }
+  func delivery(_ id: DeliveryID) async throws(LedgerError) -> WebhookDelivery? {
+    try await base.delivery(id)
+  }
+  func deliveries(_ query: DeliveryQuery) async throws(LedgerError) -> [WebhookDelivery] {
+    try await base.deliveries(query)
+  }
+  func endpoints() async throws(LedgerError) -> [WebhookEndpoint] { try await base.endpoints() }
   func pendingBackgroundDeliveries() async throws(LedgerError) -> [PendingDelivery] {
     try await base.pendingBackgroundDeliveries()
   }
-  func nextDeliveryTime() async throws(LedgerError) -> Timestamp? { try await base.nextDeliveryTime() }
   func hasPendingDelivery(_ task: TaskID) async throws(LedgerError) -> Bool {
     try await base.hasPendingDelivery(task)
   }

@@ -6,34 +6,45 @@ import TransferModel
 @Suite struct DeliveryScheduleTests {
   private static let now = Timestamp(seconds: 1_700_000_000)
 
-  private func delivery(attempts: Int = 0) -> WebhookDelivery {
+  private func delivery(attempts: Int = 0, endpoint: Bool = false) -> WebhookDelivery {
     var delivery = WebhookDelivery(
-      id: DeliveryID(high: 1, low: 2), sessionID: .shared, taskID: nil, type: .taskDidComplete,
+      id: DeliveryID(high: 1, low: 2), tenant: .default, sessionID: .shared, type: .taskDidComplete,
+      destination: DestinationID(high: 1, low: 1), endpointID: endpoint ? EndpointID(high: 1, low: 1) : nil,
       webhook: Webhook(url: "https://example.com/hook", secret: nil), payload: [1, 2, 3],
       createdAt: Timestamp(seconds: 1_600_000_000))
-    delivery.attempts = attempts
+    delivery.restore([], count: attempts)
+    delivery.schedulePlace = attempts
     return delivery
   }
 
   private func after(
     _ answer: DeliverySchedule.EndpointResponse, attempts: Int = 0, jitter: Double = 0
   ) -> WebhookDelivery {
-    DeliverySchedule.nextDelivery(answer, of: delivery(attempts: attempts), at: Self.now, jitter: jitter)
+    after(answer, of: delivery(attempts: attempts), at: Self.now, jitter: jitter)
+  }
+
+  private func after(
+    _ answer: DeliverySchedule.EndpointResponse, of delivery: WebhookDelivery, at time: Timestamp,
+    jitter: Double = 0
+  ) -> WebhookDelivery {
+    DeliverySchedule.standard.delivery(
+      delivery, after: answer, from: time.adding(seconds: -0.5), to: time, jitter: jitter)
   }
 
   @Test(arguments: [200, 201, 202, 204, 226, 299], [0, 9])
   func `2xx ends the delivery successfully`(_ status: Int, _ attempts: Int) {
     let result = after(.init(status: status), attempts: attempts)
     #expect(result.state == .delivered)
-    #expect(result.lastStatus == status)
-    #expect(result.attempts == attempts + 1)
+    #expect(result.attempts.last?.status == status)
+    #expect(result.attempts.last?.latency == 0.5)
+    #expect(result.attemptCount == attempts + 1)
   }
 
   @Test(arguments: [100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 409, 411, 429, 500, 503, 599])
   func `other statuses are retried`(_ status: Int) {
     let result = after(.init(status: status))
     #expect(result.state == .pending)
-    #expect(result.lastStatus == status)
+    #expect(result.attempts.last?.status == status)
     #expect(result.nextAttemptAt == Self.now.adding(seconds: 5))
     #expect(result.lastAttemptAt == Self.now)
   }
@@ -42,18 +53,45 @@ import TransferModel
   func `410 ends the delivery at once`(_ attempts: Int) {
     let result = after(.init(status: 410, retryAfter: "60"), attempts: attempts)
     #expect(result.state == .failed)
-    #expect(result.attempts == attempts + 1)
+    #expect(result.attemptCount == attempts + 1)
     #expect(result.nextAttemptAt == delivery().nextAttemptAt)
   }
 
   @Test func `missing response is retried and keeps its reason`() {
     let result = after(.init(status: nil, error: "no reply within 15 s"))
     #expect(result.state == .pending)
-    #expect(result.lastStatus == nil)
-    #expect(result.lastError == "no reply within 15 s")
-    let later = DeliverySchedule.nextDelivery(.init(status: 500), of: result, at: Self.now, jitter: 0)
-    #expect(later.lastError == nil)
-    #expect(later.lastStatus == 500)
+    #expect(result.attempts.last?.status == nil && result.attempts.last?.reply == nil)
+    #expect(result.attempts.last?.error == "no reply within 15 s")
+    let later = after(.init(status: 500), of: result, at: Self.now)
+    #expect(later.attempts.map(\.status) == [nil, 500])
+    #expect(later.attempts.map(\.error) == ["no reply within 15 s", nil])
+  }
+
+  @Test func `410 leaves the message of an endpoint pending`() {
+    let result = after(.init(status: 410), of: delivery(attempts: 9, endpoint: true), at: Self.now)
+    #expect(result.state == .pending && result.nextAttemptAt == Self.now && result.schedulePlace == 9)
+  }
+
+  @Test func `shown reply and kept attempts are limited`() {
+    var response = DeliverySchedule.EndpointResponse(status: 500)
+    response.body = [UInt8](repeating: 97, count: 5000)
+    var message = delivery()
+    for _ in 0..<30 { message = after(response, of: message, at: Self.now) }
+    #expect(message.attempts.count == 20 && message.attemptCount == 30)
+    #expect(message.attempts.allSatisfy { $0.reply?.utf8.count == 1024 })
+  }
+
+  /// The schedule runs from the creation, also while a message waits for an earlier one.
+  @Test(arguments: [(0.0, 1), (4, 1), (5, 2), (304, 2), (306, 3), (1_000_000, 10)])
+  func `waiting for an earlier message uses up the schedule`(_ age: Double, _ place: Int) {
+    var message = delivery()
+    message.place = .promoted
+    let time = message.createdAt.adding(seconds: age + 0.5)
+    let result = after(.init(status: 500), of: message, at: time)
+    #expect(result.schedulePlace == place)
+    #expect(result.state == (place == 10 ? .failed : .pending))
+    // The second attempt follows the schedule from there.
+    if place < 9 { #expect(after(.init(status: 500), of: result, at: time).schedulePlace == place + 1) }
   }
 
   @Test(
@@ -83,22 +121,21 @@ import TransferModel
 
   @Test(arguments: [nil, 302, 429, 500] as [Int?])
   func `last attempt ends the delivery`(_ status: Int?) {
-    let result = after(.init(status: status, retryAfter: "10"), attempts: DeliverySchedule.delays.count - 1)
+    let result = after(.init(status: status, retryAfter: "10"), attempts: 9)
     #expect(result.state == .failed)
-    #expect(result.attempts == DeliverySchedule.delays.count)
+    #expect(result.attemptCount == 10)
   }
 
   @Test func `unanswered message has ten attempts`() {
     var message = delivery()
     var attempts = 0
     while message.state == .pending, attempts < 100 {
-      message = DeliverySchedule.nextDelivery(
-        .init(status: nil), of: message, at: message.nextAttemptAt, jitter: 0)
+      message = after(.init(status: nil), of: message, at: message.nextAttemptAt)
       attempts += 1
     }
     #expect(attempts == 10)
     #expect(message.state == .failed)
-    #expect(message.nextAttemptAt.since(message.createdAt) == DeliverySchedule.delays.reduce(0, +))
+    #expect(message.nextAttemptAt.since(message.createdAt) == WebhookDelivery.standardDelays.reduce(0, +))
     #expect(message.payload == delivery().payload)
   }
 }

@@ -12,7 +12,7 @@ import Testing
       authorities: CertificateAuthorities(CertificateAuthoritySet()), timeout: timeout)
   }
 
-  private func message(to port: Int) -> WebhookSender.Message {
+  private func message(to port: Int) -> OutgoingMessage {
     .init(url: "http://127.0.0.1:\(port)/", headers: [], body: [0x7B, 0x7D], wantsReply: false)
   }
 

@@ -7,6 +7,10 @@ package indirect enum ChangeCondition: Sendable, Equatable {
   case keyAbsent(IdempotencyKey, since: Timestamp)
   /// The configuration was last updated at this time, or `nil` if no configuration may have the name.
   case revision(ConfigurationName, updatedAt: Timestamp?)
+  /// The endpoint has this revision, or `nil` if it does not exist.
+  case endpointRevision(EndpointID, Int?)
+  /// The delivery has this state and this number of attempts.
+  case deliveryState(DeliveryID, WebhookDelivery.State, attempts: Int)
   /// The task's specification has not changed since it was read.
   case unchanged(TransferTask)
 }

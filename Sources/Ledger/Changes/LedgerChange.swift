@@ -23,6 +23,9 @@ package struct LedgerChange: Sendable {
   package var events: [TransferEvent] = []
   package var newDeliveries: [WebhookDelivery] = []
   package var updatedDeliveries: [WebhookDelivery] = []
+  /// Endpoints; each replaces the one with its id.
+  package var endpoints: [WebhookEndpoint] = []
+  package var deletedEndpoints: [EndpointID] = []
   package var newDecisions: [Decision] = []
   package var settledDecisions: [SettledDecision] = []
   /// Credentials to store; each replaces the one of its protection space.
@@ -79,7 +82,8 @@ package struct LedgerChange: Sendable {
     ownership == nil && sessions.isEmpty && lastIdentifiers.isEmpty && createdTasks.isEmpty
       && updatedTasks.isEmpty
       && editedTasks.isEmpty && events.isEmpty && newDeliveries.isEmpty && updatedDeliveries.isEmpty
-      && newDecisions.isEmpty && settledDecisions.isEmpty && credentials.isEmpty
+      && endpoints.isEmpty && deletedEndpoints.isEmpty && newDecisions.isEmpty && settledDecisions.isEmpty
+      && credentials.isEmpty
       && deletedCredentials.isEmpty && cookies.isEmpty && configurations.isEmpty
       && deletedConfigurations.isEmpty && newFiles.isEmpty && deletedFiles.isEmpty && idempotentReply == nil
       && deletedSession == nil && partlyDeletedSession == nil && sessionOfDeletedBodies == nil

@@ -151,14 +151,37 @@ package struct RowReader {
   // MARK: Deliveries
 
   /// - Parameter owner: the epoch that owns the deliveries' sessions, or `nil` for the deliveries of all sessions.
-  func dueDeliveries(at time: Timestamp, limit: Int, of owner: Epoch?) -> [WebhookDelivery] {
-    let due = rows.deliveries.due(at: time).lazy.filter { isOwn($0.sessionID, owner) }
-    // Tolerates a clock that was set back by up to a minute.
-    let tried = rows.deliveries.tried(after: time.adding(seconds: 60)).lazy.filter {
-      isOwn($0.sessionID, owner)
+  func dueDeliveries(_ query: DueDeliveryQuery, of owner: Epoch?) -> DueDeliveries {
+    let ready = rows.deliveries.ready(for: query.destination).lazy.filter {
+      isOwn($0.sessionID, owner) && !query.excluded.contains($0.id)
     }
-    let found = all(due, .delivery, limit: limit) { $0.id.description }
-    return found + all(tried, .delivery, limit: limit - found.count) { $0.id.description }
+    // A small correction of the clock does not make a delivery due.
+    let future = query.time.adding(seconds: 60)
+    let due = ready.filter {
+      $0.nextAttemptAt <= query.time || query.includesFutureAttempts && $0.lastAttemptAt > future
+    }
+    let found = all(due, .delivery, limit: query.limit == .max ? .max : query.limit + 1) { $0.id.description }
+    let kept = Array(found.prefix(query.limit))
+    let ids = Set(kept.map(\.id))
+    let later = ready.first { $0.nextAttemptAt > query.time && !ids.contains($0.id) }
+    return DueDeliveries(kept, isLast: found.count <= query.limit, nextAttemptAt: later?.nextAttemptAt)
+  }
+
+  func delivery(_ id: DeliveryID) throws(LedgerError) -> WebhookDelivery? {
+    try one(rows.deliveries[id], .delivery, id.description)
+  }
+
+  func deliveries(_ query: DeliveryQuery) -> [WebhookDelivery] {
+    let found = rows.deliveries.all(newestFirst: query.isNewestFirst, after: query.after).lazy.filter {
+      $0.tenant == query.tenant && (query.endpoint == nil || query.endpoint == $0.endpointID)
+        && (query.task == nil || query.task == $0.taskID) && (query.state == nil || query.state == $0.state)
+        && $0.createdAt >= query.since ?? $0.createdAt
+    }
+    return all(found, .delivery, limit: query.limit) { $0.id.description }
+  }
+
+  func endpoints() -> [WebhookEndpoint] {
+    all(rows.endpoints.all().lazy.map(\.row), .endpoint) { $0.id.description }
   }
 
   func pendingBackgroundDeliveries() -> [PendingDelivery] {
@@ -170,11 +193,5 @@ package struct RowReader {
 
   private func isOwn(_ session: SessionID, _ owner: Epoch?) -> Bool {
     owner == nil || rows.ownership.owner(of: session.shard) == owner
-  }
-
-  /// Returns the time of the next attempt. Deliveries that are known to be unreadable are never due.
-  func nextDeliveryTime(of owner: Epoch?) -> Timestamp? {
-    rows.deliveries.pending.lazy.filter { isOwn($0.sessionID, owner) }
-      .first { rows.damage.isEmpty || unreadable.row(.delivery, $0.id) == nil }?.nextAttemptAt
   }
 }

@@ -16,6 +16,9 @@ extension MemoryRows {
       replies[key].map { $0.reply.createdAt <= oldest } ?? true
     case .revision(let name, let updatedAt):
       configurations[ConfigurationSortKey(name: name)]?.updatedAt == updatedAt
+    case .endpointRevision(let id, let revision): endpoints[id]?.revision == revision
+    case .deliveryState(let id, let state, let attempts):
+      deliveries[id].map { $0.state == state && $0.attemptCount == attempts } ?? false
     case .unchanged(let task): tasks[task.id]?.task.isSpecified(like: task) == true
     }
   }
@@ -72,6 +75,8 @@ extension MemoryRows {
     for id in change.deletedFiles { files.remove(id) }
     for delivery in change.newDeliveries { deliveries.insert(delivery) }
     for delivery in change.updatedDeliveries { deliveries.update(delivery) }
+    for endpoint in change.endpoints { endpoints.set(endpoint, for: endpoint.id) }
+    for id in change.deletedEndpoints { endpoints.remove(id) }
     if let reply = change.idempotentReply { keep(reply, of: change.repliedSession) }
     writeWork(of: change)
     removeRows(of: change)

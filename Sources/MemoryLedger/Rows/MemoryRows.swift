@@ -100,6 +100,7 @@ package struct MemoryRows: Sendable {
   /// All numbers up to this one are reserved.
   package var reservedSequence: Int64 = 0
   var deliveries = DeliveryTable()
+  var endpoints = SortedTable<EndpointID, WebhookEndpoint>()
   package var decisions = SortedTable<DecisionID, Decision>()
   var decisionsOfSession = SortedGroups<SessionID, DecisionID>()
   var credentials = SortedTable<CredentialName, StoredCredential>()

@@ -71,5 +71,6 @@ extension StoredCommand: MemorySized { package var memorySize: Int { 0 } }
 extension StoredWork: MemorySized { package var memorySize: Int { 0 } }
 extension StoredCredential: MemorySized { package var memorySize: Int { 0 } }
 extension StoredFile: MemorySized { package var memorySize: Int { 0 } }
+extension WebhookEndpoint: MemorySized { package var memorySize: Int { 0 } }
 extension NamedConfiguration: MemorySized { package var memorySize: Int { 0 } }
 extension MemoryRows.CookieRow: MemorySized { package var memorySize: Int { 0 } }

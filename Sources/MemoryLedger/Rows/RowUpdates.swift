@@ -62,21 +62,14 @@ extension Decision {
 }
 
 extension WebhookDelivery {
-  /// The delivery before its first attempt.
-  var asQueued: WebhookDelivery {
-    var delivery = self
-    (delivery.lastStatus, delivery.lastError, delivery.finishedAt) = (nil, nil, nil)
-    return delivery
-  }
-
   /// Copies the results of attempts.
   mutating func update(as delivery: WebhookDelivery) {
     state = delivery.state
-    attempts = delivery.attempts
+    place = delivery.place
+    schedulePlace = delivery.schedulePlace
+    restore(delivery.attempts, count: delivery.attemptCount)
     lastAttemptAt = delivery.lastAttemptAt
     nextAttemptAt = delivery.nextAttemptAt
-    lastStatus = delivery.lastStatus
-    lastError = delivery.lastError
     finishedAt = delivery.finishedAt
   }
 }

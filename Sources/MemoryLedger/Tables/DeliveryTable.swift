@@ -10,18 +10,22 @@ package struct DeliveryTable: Sendable {
     package static func < (left: Self, right: Self) -> Bool {
       (left.time, left.place) < (right.time, right.place)
     }
-
-    /// Returns a value that is greater than those of all deliveries of `time`.
-    static func end(of time: Timestamp) -> Self { DeliveryByTime(time: time, place: .max) }
+  }
+  /// The pending deliveries of a task to one destination that are sent in order.
+  private struct Lane: Hashable {
+    let task: TaskID
+    let destination: DestinationID
   }
 
   private var rows = SortedTable<Int, WebhookDelivery>()
-  private var places: [DeliveryID: Int] = [:]
+  private var places = SortedTable<DeliveryID, Place>()
   private var placesOfSession = SortedGroups<SessionID, Int>()
-  /// Pending deliveries by the time of their next attempt.
-  private var due = SortedKeys<DeliveryByTime>()
-  /// Pending deliveries by the time of their last attempt.
-  private var tried = SortedKeys<DeliveryByTime>()
+  /// Pending deliveries that wait for no earlier ones, by the time of their next attempt.
+  private var ready = SortedGroups<DestinationID, DeliveryByTime>()
+  /// The destinations of these.
+  private var destinations = SortedKeys<DestinationID>()
+  /// Pending ordered deliveries, in the order in which they were written.
+  private var lanes = SortedGroups<Lane, Int>()
   /// The others by the time at which they succeeded or were given up.
   private var finished = SortedKeys<DeliveryByTime>()
   /// The number of pending deliveries by task. Wake-up messages have no task and are counted by session.
@@ -29,9 +33,15 @@ package struct DeliveryTable: Sendable {
   private var pendingWakeUps: [SessionID: Int] = [:]
   private var next = 0
 
-  package func has(_ id: DeliveryID) -> Bool { places[id] != nil }
+  private struct Place: MemorySized {
+    let value: Int
+    var memorySize: Int { 0 }
+  }
+
+  package func has(_ id: DeliveryID) -> Bool { places.contains(id) }
   var memorySize: Int {
-    rows.memorySize + placesOfSession.memorySize + due.memorySize + tried.memorySize + finished.memorySize
+    rows.memorySize + places.memorySize + placesOfSession.memorySize + ready.memorySize
+      + destinations.memorySize + lanes.memorySize + finished.memorySize
   }
 
   // MARK: Reading
@@ -39,24 +49,27 @@ package struct DeliveryTable: Sendable {
   func hasPending(of task: TaskID) -> Bool { pendingOfTask[task] != nil }
   func hasPendingWakeUp(of session: SessionID) -> Bool { pendingWakeUps[session] != nil }
 
-  /// Pending deliveries by the time of their next attempt.
-  var pending: some Sequence<WebhookDelivery> {
-    due.all().lazy.compactMap { rows[$0.key.place] }
-  }
+  subscript(id: DeliveryID) -> WebhookDelivery? { places[id].flatMap { rows[$0.value] } }
 
   /// Pending deliveries in the order in which they were written.
-  var pendingAsWritten: [WebhookDelivery] {
-    due.all().map(\.key.place).sorted().compactMap { rows[$0] }
+  var pendingAsWritten: some Sequence<WebhookDelivery> {
+    rows.all().lazy.map(\.row).filter { $0.state == .pending }
   }
 
-  /// Returns pending deliveries that are due at `time`.
-  func due(at time: Timestamp) -> some Sequence<WebhookDelivery> {
-    due.all().lazy.prefix { $0.key.time <= time }.compactMap { rows[$0.key.place] }
+  /// Returns the pending deliveries to a destination that wait for no earlier ones, by the time of their next attempt.
+  func ready(for destination: DestinationID) -> some Sequence<WebhookDelivery> {
+    ready[destination].all().lazy.compactMap { rows[$0.key.place] }
   }
 
-  /// Returns pending deliveries whose last attempt was after `time`.
-  func tried(after time: Timestamp) -> some Sequence<WebhookDelivery> {
-    tried.all(after: .end(of: time)).lazy.compactMap { rows[$0.key.place] }
+  func pendingDestinations(after: DestinationID?, limit: Int) -> [DestinationID] {
+    destinations.all(after: after).prefix(limit).map(\.key)
+  }
+
+  /// Returns all deliveries in the order of their ids, or in reverse, after `id`.
+  func all(newestFirst: Bool, after id: DeliveryID?) -> [WebhookDelivery] {
+    guard newestFirst else { return places.all(after: id).compactMap { rows[$0.row.value] } }
+    let places = places.all().prefix { element in id.map { element.key < $0 } ?? true }
+    return places.reversed().compactMap { rows[$0.row.value] }
   }
 
   /// Returns deliveries that succeeded or were given up by `time`.
@@ -76,28 +89,46 @@ package struct DeliveryTable: Sendable {
   mutating func insert(_ delivery: WebhookDelivery) {
     let place = next
     next += 1
-    let queued = delivery.asQueued
-    rows.set(queued, for: place)
-    places[delivery.id] = place
+    var delivery = delivery
+    if let lane = Self.lane(of: delivery), !lanes[lane].isEmpty { delivery.place = .waiting }
+    rows.set(delivery, for: place)
+    places.set(Place(value: place), for: delivery.id)
     placesOfSession.insert(place, in: delivery.sessionID)
-    index(queued, place)
+    index(delivery, place)
+  }
+
+  private static func lane(of delivery: WebhookDelivery) -> Lane? {
+    delivery.orderedTask.map { Lane(task: $0, destination: delivery.destination) }
   }
 
   mutating func update(_ delivery: WebhookDelivery) {
-    guard let place = places[delivery.id], let before = rows[place] else { return }
+    guard let place = places[delivery.id]?.value, let before = rows[place] else { return }
     removeFromIndex(before, place)
     var after = before
     after.update(as: delivery)
     rows.set(after, for: place)
     index(after, place)
+    if let lane = Self.lane(of: before) { promote(lane, at: after.promotionTime) }
+  }
+
+  /// Makes the first delivery of a lane ready.
+  private mutating func promote(_ lane: Lane, at time: Timestamp) {
+    guard let place = lanes[lane].first?.key, var first = rows[place], first.place == .waiting else { return }
+    removeFromIndex(first, place)
+    first.place = .promoted
+    first.nextAttemptAt = min(first.nextAttemptAt, time)
+    rows.set(first, for: place)
+    index(first, place)
   }
 
   /// Removes deliveries that are no longer pending.
   mutating func remove(_ settled: some Sequence<DeliveryID>) {
     for id in settled {
-      guard let place = places[id], let delivery = rows[place], delivery.state != .pending else { continue }
+      guard let place = places[id]?.value, let delivery = rows[place], delivery.state != .pending else {
+        continue
+      }
       removeFromIndex(delivery, place)
-      places[id] = nil
+      places.remove(id)
       placesOfSession.remove(place, from: delivery.sessionID)
       rows.remove(place)
     }
@@ -108,8 +139,11 @@ package struct DeliveryTable: Sendable {
       if let time = delivery.finishedAt { finished.insert(DeliveryByTime(time: time, place: place)) }
       return
     }
-    due.insert(DeliveryByTime(time: delivery.nextAttemptAt, place: place))
-    tried.insert(DeliveryByTime(time: delivery.lastAttemptAt, place: place))
+    if delivery.place != .waiting {
+      ready.insert(DeliveryByTime(time: delivery.nextAttemptAt, place: place), in: delivery.destination)
+      destinations.insert(delivery.destination)
+    }
+    if let lane = Self.lane(of: delivery) { lanes.insert(place, in: lane) }
     count(delivery, 1)
   }
 
@@ -118,8 +152,11 @@ package struct DeliveryTable: Sendable {
       if let time = delivery.finishedAt { finished.remove(DeliveryByTime(time: time, place: place)) }
       return
     }
-    due.remove(DeliveryByTime(time: delivery.nextAttemptAt, place: place))
-    tried.remove(DeliveryByTime(time: delivery.lastAttemptAt, place: place))
+    if delivery.place != .waiting {
+      ready.remove(DeliveryByTime(time: delivery.nextAttemptAt, place: place), from: delivery.destination)
+      if ready[delivery.destination].isEmpty { destinations.remove(delivery.destination) }
+    }
+    if let lane = Self.lane(of: delivery) { lanes.remove(place, from: lane) }
     count(delivery, -1)
   }
 

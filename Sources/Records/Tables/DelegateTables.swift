@@ -2,7 +2,9 @@ package import TransferModel
 
 extension Webhook: Record {
   package static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self {
-    Webhook(url: try coder.required("url", value?.url), secret: try coder.optional("secret", value?.secret))
+    Webhook(
+      url: try coder.required("url", value?.url), secret: try coder.optional("secret", value?.secret),
+      order: try coder.member("order", value?.order, else: .task))
   }
 }
 

@@ -46,11 +46,13 @@ extension CacheStoragePolicy: RecordValue {}
 extension Cookie.SameSite: RecordValue {}
 extension CookieAcceptPolicy: RecordValue {}
 extension Credential.Persistence: RecordValue {}
+extension DeliveryOrder: RecordValue {}
 extension EventType: RecordValue {}
 extension FerryErrorCode: RecordValue {}
 extension NetworkServiceType: RecordValue {}
 extension SessionDelegate.Challenges: RecordValue {}
 extension SessionType: RecordValue {}
+extension SignatureScheme: RecordValue {}
 extension TaskPhase: RecordValue {}
 extension TLSVersion: RecordValue {}
 extension URLErrorCode: RecordValue {}

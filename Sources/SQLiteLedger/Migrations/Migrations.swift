@@ -21,8 +21,39 @@ enum Migrations {
       }
       try KeyCheck.write(database, box)
     }
+    migrator.registerMigration("101 webhook endpoints and ordered deliveries") { database in
+      try database.execute(sql: deliveries)
+    }
     return migrator
   }
+
+  // The destination of an earlier delivery is its session: the keyed hash of its URL is not known here. Its tenant is empty if its session
+  // was deleted.
+  private static let deliveries = """
+    CREATE TABLE webhook_endpoint (
+      id BLOB PRIMARY KEY NOT NULL,
+      tenant TEXT NOT NULL,
+      created INTEGER NOT NULL,
+      document BLOB NOT NULL
+    );
+    ALTER TABLE delivery ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
+    ALTER TABLE delivery ADD COLUMN destination BLOB NOT NULL DEFAULT X'';
+    ALTER TABLE delivery ADD COLUMN endpoint BLOB;
+    ALTER TABLE delivery ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE delivery ADD COLUMN schedule_place INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE delivery ADD COLUMN history BLOB;
+    UPDATE delivery SET destination = session, schedule_place = attempts,
+      tenant = coalesce((SELECT tenant FROM session WHERE session.id = delivery.session), '');
+    DROP INDEX delivery_due;
+    DROP INDEX delivery_tried;
+    DROP INDEX delivery_pending_by_task;
+    CREATE INDEX delivery_due ON delivery (destination, next_attempt) WHERE state = 'pending' AND place <> 2;
+    CREATE INDEX delivery_pending_by_task ON delivery (task, destination) WHERE state = 'pending';
+    CREATE INDEX delivery_by_tenant ON delivery (tenant, id);
+    CREATE INDEX delivery_by_task ON delivery (task, id) WHERE task IS NOT NULL;
+    CREATE INDEX delivery_by_endpoint ON delivery (endpoint, id) WHERE endpoint IS NOT NULL;
+    CREATE INDEX delivery_by_failed ON delivery (tenant, id) WHERE state = 'failed';
+    """
 
   // Columns with data of clients or origins are sealed (`SealedDocument`, `SealedText`). `key` and `space` hold keyed hashes
   // (`BlindIndex`). AUTOINCREMENT keeps SQLite from reusing the number of a deleted row.

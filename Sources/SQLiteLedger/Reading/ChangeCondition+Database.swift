@@ -16,6 +16,13 @@ extension ChangeCondition {
       let known = try Int64.fetchOne(
         database.prepared(.revision), arguments: [name.tenant.name, Data(box.names.name(name))])
       return known == updatedAt?.microseconds
+    case .endpointRevision(let id, let revision):
+      let row = try Row.fetchOne(database.prepared(.endpoint), arguments: [Data(id.bytes)])
+      let known = row.flatMap { try? WebhookEndpoint(StoredRow(row: $0, kind: .endpoint, box: box)) }
+      return known?.revision == revision
+    case .deliveryState(let id, let state, let attempts):
+      return try Bool.fetchOne(
+        database.prepared(.hasDelivery), arguments: [Data(id.bytes), state.rawValue, attempts]) == true
     case .unchanged(let task):
       let row = try Row.fetchOne(database.prepared(.task), arguments: [Data(task.id.bytes)])
       let known = row.flatMap { try? TransferTask(StoredRow(row: $0, kind: .task, box: box)) }

@@ -14,6 +14,32 @@ struct BlindIndexRotation {
   /// Recomputes the hashes of all rows. A row that cannot be read stays unchanged.
   func rename() throws {
     for kind in [RecordKind.cookie, .credential, .idempotency, .configuration] { try rename(kind) }
+    try renameDestinations()
+  }
+
+  /// Recomputes the destinations of pending messages to the webhooks of sessions and tasks.
+  private func renameDestinations() throws {
+    let update = try database.makeStatement(sql: "UPDATE delivery SET destination = ? WHERE id = ?")
+    let rows = try Row.fetchAll(
+      database,
+      sql: "SELECT id, tenant, session, url FROM delivery WHERE state = 'pending' AND endpoint IS NULL")
+    for row in rows {
+      guard let url = try url(of: row) else { continue }
+      let destination = box.names.destination(of: url, for: Tenant(name: row[.tenant]))
+      try update.execute(arguments: [Data(destination.bytes), Data(row.bytes(.id))])
+    }
+  }
+
+  /// Returns the URL of a message. The webhook of a session's delegate is in the session's row.
+  private func url(of row: Row) throws -> String? {
+    let stored = StoredRow(row: row, kind: .delivery, box: box)
+    if let url = try? stored.text(.deliveryURL), !url.isEmpty { return url }
+    guard
+      let session = try Row.fetchOne(
+        database, sql: "SELECT * FROM \(StoredTable.session) WHERE id = ?",
+        arguments: [Data(row.bytes(.session))])
+    else { return nil }
+    return try? TransferSession(StoredRow(row: session, kind: .session, box: box)).delegate?.webhook?.url
   }
 
   private func rename(_ kind: RecordKind) throws {

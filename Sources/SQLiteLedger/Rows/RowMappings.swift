@@ -9,17 +9,38 @@ extension WebhookDelivery {
   init(_ row: StoredRow) throws(UnreadableRow) {
     let (url, secret) = (try row.text(.deliveryURL), try row.secretIfAny(.deliverySecret))
     self.init(
-      id: try row.id(.id), sessionID: try row.id(.session), taskID: try row.idIfAny(.task),
-      type: try row.choice(.type), webhook: url.isEmpty ? nil : Webhook(url: url, secret: secret),
+      id: try row.id(.id), tenant: try row.tenant(), sessionID: try row.id(.session),
+      taskID: try row.idIfAny(.task), type: try row.choice(.type), destination: try row.id(.destination),
+      endpointID: try row.idIfAny(.endpoint), webhook: url.isEmpty ? nil : Webhook(url: url, secret: secret),
       payload: try row.content(.payload), createdAt: try row.time(.created),
       decisionID: try row.idIfAny(.decision))
+    guard let place = Place(rawValue: Int(try row.integer(.place))) else {
+      throw row.fault(.place, "is not a known value")
+    }
+    self.place = place
     state = try row.choice(.state)
-    attempts = Int(try row.integer(.attempts))
+    schedulePlace = Int(try row.integer(.schedulePlace))
+    restore(try Self.attempts(row), count: Int(try row.integer(.attempts)))
     lastAttemptAt = try row.time(.lastAttempt)
     nextAttemptAt = try row.time(.nextAttempt)
-    lastStatus = try row.integerIfAny(.lastStatus).map { Int($0) }
-    lastError = try row.textIfAny(.deliveryError)
     finishedAt = try row.integerIfAny(.finished).map { Timestamp(microseconds: $0) }
+  }
+}
+
+extension WebhookDelivery {
+  /// Returns the attempts. Earlier versions stored only the status and the error of the last one.
+  private static func attempts(_ row: StoredRow) throws(UnreadableRow) -> [DeliveryAttempt] {
+    if let attempts = try row.documentIfAny(
+      .attempts, { document throws(RecordFault) in try Self.attempts(document) })
+    {
+      return attempts
+    }
+    guard try row.integer(.attempts) > 0 else { return [] }
+    return [
+      DeliveryAttempt(
+        at: try row.time(.lastAttempt), status: try row.integerIfAny(.lastStatus).map { Int($0) },
+        error: try row.textIfAny(.deliveryError))
+    ]
   }
 }
 
@@ -36,23 +57,56 @@ extension RowMapping<WebhookDelivery> {
       Column(.payload) { delivery, box in box.sealed(delivery.payload, .payload) },
       Column(.created) { delivery, _ in .time(delivery.createdAt) },
       Column(.state) { delivery, _ in .string(delivery.state.rawValue) },
-      Column(.attempts) { delivery, _ in .integer(delivery.attempts) },
+      Column(.attempts) { delivery, _ in .integer(delivery.attemptCount) },
       Column(.lastAttempt) { delivery, _ in .time(delivery.lastAttemptAt) },
       Column(.nextAttempt) { delivery, _ in .time(delivery.nextAttemptAt) },
       Column(.decision) { delivery, _ in .ifAny(delivery.decisionID) { .id($0) } },
+      Column(.tenant) { delivery, _ in .string(delivery.tenant.name) },
+      Column(.destination) { delivery, _ in .id(delivery.destination) },
+      Column(.endpoint) { delivery, _ in .ifAny(delivery.endpointID) { .id($0) } },
+      Column(.place) { delivery, _ in .integer(delivery.place.rawValue) },
+      Column(.schedulePlace) { delivery, _ in .integer(delivery.schedulePlace) },
+      history,
+      Column(.finished) { delivery, _ in .ifAny(delivery.finishedAt) { .time($0) } },
     ])
+
+  private static let history = Column(.history) { delivery, box in
+    delivery.attempts.isEmpty ? .null : box.sealed(delivery.attemptsDocument, .attempts)
+  }
 
   static let updatedDelivery = RowMapping(
     .delivery,
     [
       Column(.state) { delivery, _ in .string(delivery.state.rawValue) },
-      Column(.attempts) { delivery, _ in .integer(delivery.attempts) },
+      Column(.attempts) { delivery, _ in .integer(delivery.attemptCount) },
       Column(.lastAttempt) { delivery, _ in .time(delivery.lastAttemptAt) },
       Column(.nextAttempt) { delivery, _ in .time(delivery.nextAttemptAt) },
-      Column(.lastStatus) { delivery, _ in .ifAny(delivery.lastStatus) { .integer($0) } },
-      Column(.lastError) { delivery, box in .ifAny(delivery.lastError) { box.sealed($0, .deliveryError) } },
+      history,
+      Column(.place) { delivery, _ in .integer(delivery.place.rawValue) },
+      Column(.schedulePlace) { delivery, _ in .integer(delivery.schedulePlace) },
       Column(.finished) { delivery, _ in .ifAny(delivery.finishedAt) { .time($0) } },
       Column(.id) { delivery, _ in .id(delivery.id) },
+    ])
+}
+
+extension WebhookEndpoint {
+  init(_ row: StoredRow) throws(UnreadableRow) {
+    let (id, tenant): (EndpointID, Tenant) = (try row.id(.id), try row.tenant())
+    let createdAt = try row.time(.created)
+    self = try row.document(.endpoint) { document throws(RecordFault) in
+      try WebhookEndpoint(document: document, id: id, tenant: tenant, createdAt: createdAt)
+    }
+  }
+}
+
+extension RowMapping<WebhookEndpoint> {
+  static let endpoint = RowMapping(
+    .endpoint,
+    [
+      Column(.id) { endpoint, _ in .id(endpoint.id) },
+      Column(.tenant) { endpoint, _ in .string(endpoint.tenant.name) },
+      Column(.created) { endpoint, _ in .time(endpoint.createdAt) },
+      Column(.document) { endpoint, box in box.sealed(endpoint.document, .endpoint) },
     ])
 }
 

@@ -14,6 +14,7 @@ extension StoredTable {
     case (.task, .id), (_, .task): Self.name(TaskID.self, row.optionalBytes(column))
     case (.decision, .id): Self.name(DecisionID.self, row.optionalBytes(column))
     case (.delivery, .id): Self.name(DeliveryID.self, row.optionalBytes(column))
+    case (.endpoint, .id): Self.name(EndpointID.self, row.optionalBytes(column))
     case (.file, .id): Self.name(FileID.self, row.optionalBytes(column))
     case (_, .first), (_, .number), (_, .only):
       (row[column.rawValue] as DatabaseValue?).map { "\($0)" } ?? "?"

@@ -13,8 +13,12 @@ enum Query: Int, CaseIterable, Sendable {
   case configuration, configurationNames, revision
   case reply, hasReply, staleReplies
   case commands, news, lastNews, work
-  case dueDeliveries, triedDeliveries, pendingBackgroundDeliveries, pendingTimes, hasPendingDelivery
-  case staleDeliveries
+  case pendingDestinations, dueDeliveries, futureDeliveries, laterDeliveries
+  case pendingBackgroundDeliveries, hasPendingDelivery
+  case delivery, deliveriesOfTenant, deliveriesOfEndpoint, deliveriesOfTask, failedDeliveries
+  case newestDeliveriesOfTenant, newestDeliveriesOfEndpoint, newestDeliveriesOfTask, newestFailedDeliveries
+  case hasDelivery, staleDeliveries
+  case endpoint, endpoints
   case fragmentBeforeOfTenant, fragmentBeforeOfSession, fragmentBeforeOfTask
   case fragmentsOfTenant, fragmentsOfSession, fragmentsOfTask, fragmentsAfter
   case oldestFragment, oldestFragmentOfTenant, oldestEvents, lastSequence
@@ -87,24 +91,38 @@ enum Query: Int, CaseIterable, Sendable {
     case .lastNews: "SELECT max(number) FROM news"
     case .work: "SELECT task, session, sealed FROM work WHERE task > ? ORDER BY task"
 
-    case .dueDeliveries:
+    case .pendingDestinations:
       """
-      SELECT * FROM delivery WHERE state = 'pending' AND next_attempt <= ?1 AND \(Self.isOwn("?2")) ORDER BY next_attempt
+      WITH RECURSIVE found (destination) AS (
+        SELECT min(destination) FROM delivery INDEXED BY delivery_due WHERE \(Self.isReady) AND destination > ?1
+        UNION ALL
+        SELECT (
+          SELECT min(destination) FROM delivery INDEXED BY delivery_due
+          WHERE \(Self.isReady) AND destination > found.destination
+        ) FROM found WHERE found.destination IS NOT NULL
+      )
+      SELECT destination FROM found WHERE destination IS NOT NULL LIMIT ?2
       """
-    case .triedDeliveries:
-      """
-      SELECT * FROM delivery WHERE state = 'pending' AND last_attempt > ?1 AND \(Self.isOwn("?2")) ORDER BY last_attempt
-      """
+    case .dueDeliveries: Self.ready("*", "next_attempt <= ?2")
+    case .futureDeliveries: Self.ready("*", "next_attempt > ?2 AND last_attempt > ?4")
+    case .laterDeliveries: Self.ready("id, next_attempt", "next_attempt > ?2")
     case .pendingBackgroundDeliveries:
       """
       SELECT delivery.* FROM delivery JOIN session ON session.id = delivery.session
       WHERE delivery.state = 'pending' AND session.type = 'background'
       """
-    case .pendingTimes:
-      """
-      SELECT id, next_attempt FROM delivery
-      WHERE state = 'pending' AND \(Self.isOwn("?1")) ORDER BY next_attempt
-      """
+    case .delivery: "SELECT * FROM delivery WHERE id = ?"
+    case .deliveriesOfTenant: Self.deliveries(by: "tenant")
+    case .deliveriesOfEndpoint: Self.deliveries(by: "endpoint")
+    case .deliveriesOfTask: Self.deliveries(by: "task")
+    case .failedDeliveries: Self.deliveries(by: "failed")
+    case .newestDeliveriesOfTenant: Self.deliveries(by: "tenant", isNewestFirst: true)
+    case .newestDeliveriesOfEndpoint: Self.deliveries(by: "endpoint", isNewestFirst: true)
+    case .newestDeliveriesOfTask: Self.deliveries(by: "task", isNewestFirst: true)
+    case .newestFailedDeliveries: Self.deliveries(by: "failed", isNewestFirst: true)
+    case .hasDelivery: "SELECT 1 FROM delivery WHERE id = ? AND state = ? AND attempts = ?"
+    case .endpoint: "SELECT * FROM webhook_endpoint WHERE id = ?"
+    case .endpoints: "SELECT * FROM webhook_endpoint ORDER BY id"
     case .hasPendingDelivery: "SELECT 1 FROM delivery WHERE task = ? AND state = 'pending'"
     case .staleDeliveries: "SELECT id FROM delivery WHERE finished <= ? ORDER BY finished LIMIT ?"
 
@@ -170,6 +188,34 @@ enum Query: Int, CaseIterable, Sendable {
   /// Returns the condition that the row's session belongs to the process with this epoch. It is true for every row if the epoch is NULL.
   private static func isOwn(_ epoch: String) -> String {
     "(\(epoch) IS NULL OR substr(session, 16, 1) IN (SELECT byte FROM shard WHERE shard.epoch = \(epoch)))"
+  }
+
+  /// The condition that a delivery is pending and waits for no earlier one.
+  private static let isReady = "state = 'pending' AND place <> 2"
+
+  /// Returns the query for deliveries to a destination that wait for no earlier ones.
+  private static func ready(_ columns: String, _ condition: String) -> String {
+    """
+    SELECT \(columns) FROM delivery INDEXED BY delivery_due
+    WHERE \(isReady) AND destination = ?1 AND \(condition) AND \(isOwn("?3")) ORDER BY next_attempt, rowid
+    """
+  }
+
+  /// Returns the query for a page of a tenant's deliveries. SQLite's own choice of an index would at times scan the whole table.
+  private static func deliveries(by index: String, isNewestFirst: Bool = false) -> String {
+    let place = isNewestFirst ? "(?2 IS NULL OR id < ?2)" : "id > ?2"
+    let scope =
+      switch index {
+      case "endpoint": "endpoint = ?3 AND (?4 IS NULL OR task = ?4) AND"
+      case "task": "task = ?4 AND (?3 IS NULL OR endpoint = ?3) AND"
+      case "failed": "state = 'failed' AND (?3 IS NULL OR endpoint = ?3) AND (?4 IS NULL OR task = ?4) AND"
+      default: "?3 IS NULL AND ?4 IS NULL AND"
+      }
+    return """
+      SELECT * FROM delivery INDEXED BY delivery_by_\(index)
+      WHERE \(scope) tenant = ?1 AND \(place) AND (?5 IS NULL OR state = ?5) AND (?6 IS NULL OR created >= ?6)
+      ORDER BY id\(isNewestFirst ? " DESC" : "")
+      """
   }
 
   /// Returns the condition that no delivery for the task is pending.

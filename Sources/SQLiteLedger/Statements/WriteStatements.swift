@@ -159,11 +159,28 @@ extension WriteStatements {
   }
 
   struct OfDeliveries {
-    let insert, update, prune, thin, deleteOfSession: WriteStatement
+    let insert, queue, promote, update, prune, thin, deleteOfSession: WriteStatement
 
     fileprivate init(_ prepare: Prepare) throws {
       insert = try prepare(
         RowMapping.newDelivery.insertion())
+      queue = try prepare(
+        """
+        UPDATE delivery SET place = 2 WHERE id = ?1 AND EXISTS (
+          SELECT 1 FROM delivery AS earlier INDEXED BY delivery_pending_by_task
+          WHERE earlier.task = ?2 AND earlier.destination = ?3 AND earlier.state = 'pending' AND earlier.place <> 0
+            AND earlier.id <> ?1
+        )
+        """)
+      promote = try prepare(
+        """
+        UPDATE delivery SET place = 3, next_attempt = min(next_attempt, ?2) WHERE place = 2 AND rowid = (
+          SELECT min(other.rowid) FROM delivery AS own
+          JOIN delivery AS other INDEXED BY delivery_pending_by_task
+            ON other.task = own.task AND other.destination = own.destination
+          WHERE own.id = ?1 AND other.state = 'pending' AND other.place <> 0
+        )
+        """)
       update = try prepare(RowMapping.updatedDelivery.update())
       prune = try prepare(StoredTable.delivery.delete(by: .id, and: isSettled))
       thin = try prepare(StoredTable.delivery.thin(and: isSettled))
@@ -193,12 +210,16 @@ extension WriteStatements {
   /// The statements for the session data besides tasks, and for the files and configurations of tenants.
   struct OfSessionData {
     let insertFile, deleteFile, keepCredential, deleteCredential, deleteCredentials: WriteStatement
+    let keepEndpoint, deleteEndpoint: WriteStatement
     let keepCookie, deleteCookie, deleteCookies, keepConfiguration, deleteConfiguration: WriteStatement
 
     fileprivate init(_ prepare: Prepare) throws {
       insertFile = try prepare(
         RowMapping.file.insertion())
       deleteFile = try prepare(StoredTable.file.delete(by: .id))
+      keepEndpoint = try prepare(
+        RowMapping.endpoint.insertion(else: " ON CONFLICT (id) DO UPDATE SET document = excluded.document"))
+      deleteEndpoint = try prepare(StoredTable.endpoint.delete(by: .id))
       keepCredential = try prepare(
         RowMapping.credential.insertion(orReplace: true))
       deleteCredential = try prepare(StoredTable.credential.delete(by: .session, .space))

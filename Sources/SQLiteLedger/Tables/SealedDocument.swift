@@ -4,6 +4,7 @@ internal import Records
 enum SealedDocument: Int, CaseIterable, Sendable {
   case session, configuration, specification, requestBody, outcome, metrics, stream, payload, arguments
   case answer, reply
+  case attempts, endpoint
   case smallBody, deliveryURL, deliveryError, fileType, replyKey, replyLocation, configurationName
 
   var place: ColumnReference {
@@ -16,6 +17,8 @@ enum SealedDocument: Int, CaseIterable, Sendable {
     case .metrics: ColumnReference(.task, .metrics)
     case .stream: ColumnReference(.journal, .stream)
     case .payload: ColumnReference(.delivery, .payload)
+    case .attempts: ColumnReference(.delivery, .history)
+    case .endpoint: ColumnReference(.endpoint, .document)
     case .arguments: ColumnReference(.decision, .arguments)
     case .answer: ColumnReference(.decision, .answer)
     case .reply: ColumnReference(.idempotency, .body)
@@ -43,8 +46,8 @@ enum SealedDocument: Int, CaseIterable, Sendable {
   /// Whether the document is compressed before it is sealed. Documents that Ferry writes itself have much text in common.
   var isCompressed: Bool {
     switch self {
-    case .session, .configuration, .specification, .outcome, .metrics, .stream, .payload, .arguments, .answer,
-      .reply:
+    case .session, .configuration, .specification, .outcome, .metrics, .stream, .payload, .attempts,
+      .endpoint, .arguments, .answer, .reply:
       true
     case .requestBody, .smallBody, .deliveryURL, .deliveryError, .fileType, .replyKey, .replyLocation,
       .configurationName:

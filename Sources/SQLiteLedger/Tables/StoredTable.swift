@@ -5,6 +5,7 @@ internal import Ledger
 /// This type is the one list of all tables and columns. Migrations never change; a test checks that their result is this list.
 package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertible {
   case session, task, journal, delivery, decision, file, credential, cookie, configuration, idempotency
+  case endpoint = "webhook_endpoint"
   /// The queues between service and worker.
   case command, work, news
   case sequenceReservation = "sequence_reservation"
@@ -27,6 +28,7 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
       case .task: .task
       case .journal: .journal
       case .delivery: .delivery
+      case .endpoint: .endpoint
       case .decision: .decision
       case .file: .file
       case .credential: .credential
@@ -40,7 +42,7 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
   /// The columns that identify a row.
   var key: [StoredColumn] {
     switch self {
-    case .session, .task, .delivery, .decision, .file: [.id]
+    case .session, .task, .delivery, .decision, .file, .endpoint: [.id]
     case .journal: [.first]
     case .credential: [.session, .space]
     case .cookie: [.session, .key]
@@ -67,8 +69,9 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
     case .delivery:
       [
         .id, .session, .task, .type, .created, .state, .attempts, .lastAttempt, .nextAttempt, .lastStatus,
-        .finished, .decision,
+        .finished, .decision, .tenant, .destination, .endpoint, .place, .schedulePlace,
       ]
+    case .endpoint: [.id, .tenant, .created]
     case .decision:
       [
         .id, .session, .task, .type, .state, .created, .expires, .defaultAnswer, .answerTag, .question,
@@ -101,10 +104,10 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
 
 /// A column, with its name in the database and in messages. Columns of one name mean the same in all tables.
 enum StoredColumn: String, CaseIterable, Sendable {
-  case address, answer, arguments, attempts, body, byte, completed, created, decision, document, epoch,
-    expires, fingerprint
-  case finished, first, id, identifier, key, kind, last, location, metrics, name, number, only, outcome
-  case payload, question, retiring, sealed, secret, session, sha256, size, space, specification, state,
+  case address, answer, arguments, attempts, body, byte, completed, created, decision, destination, document
+  case endpoint, epoch, expires, fingerprint, finished, first, history, id, identifier, key, kind, last,
+    location, metrics, name, number, only, outcome
+  case payload, place, question, retiring, sealed, secret, session, sha256, size, space, specification, state,
     status, stream
   case task, tenant, through, time, type, updated, url
   case answerTag = "answer_tag"
@@ -120,6 +123,7 @@ enum StoredColumn: String, CaseIterable, Sendable {
   case lastStatus = "last_status"
   case nextAttempt = "next_attempt"
   case requestBody = "request_body"
+  case schedulePlace = "schedule_place"
   case smallBody = "small_body"
   case suspendCount = "suspend_count"
 }

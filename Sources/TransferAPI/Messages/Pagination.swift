@@ -11,6 +11,15 @@ enum Pagination {
     try context.integer("limit", in: 1...Limits.pageItems.value + more) ?? 50
   }
 
+  /// Whether the list begins with the newest item.
+  static func isNewestFirst(_ context: RequestContext) throws(Problem) -> Bool {
+    switch context.value("order") {
+    case nil, "oldest": return false
+    case "newest": return true
+    case let text?: throw RequestContext.invalid("order", "must be oldest or newest, not '\(text)'")
+    }
+  }
+
   static func cursor<Kind>(_ context: RequestContext) throws(Problem) -> ID<Kind>? {
     guard let text = context.value("cursor") else { return nil }
     guard let bytes = Base64.decodeForURL(text),

@@ -66,6 +66,17 @@ extension Problem {
       Problem(
         .decisionSettled, "the decision is \(state.rawValue); only a pending decision accepts an answer")
     case .fileNotFound: Problem(.notFound, "no file has this id; GET /v1/files lists the files")
+    case .endpointNotFound:
+      Problem(.notFound, "no webhook endpoint has this id; GET /v1/webhooks/endpoints lists the endpoints")
+    case .deliveryNotFound:
+      Problem(.notFound, "no delivery has this id; GET /v1/webhooks/deliveries lists the deliveries")
+    case .endpointDisabled:
+      Problem(.conflict, "the endpoint is disabled; enable it with PATCH and {\"state\": \"enabled\"}")
+    case .tooManyEndpoints:
+      Problem(
+        .conflict,
+        "the tenant has \(Limits.endpoints.value) webhook endpoints, its limit; delete one that is not needed"
+      )
     case .noBodyStream:
       Problem(
         .conflict,

@@ -52,6 +52,18 @@ struct RequestContext: Sendable {
       request: copy, parameters: parameters, requestID: requestID, tenant: tenant, isFromPeer: isFromPeer)
   }
 
+  /// Returns the context of a request without a body to another path, with the same caller.
+  func with(path: String, parameters: [String: String]) -> Self {
+    var head = request.head
+    head.path = path
+    head.headerFields[.contentType] = nil
+    head.headerFields[.contentLength] = nil
+    let other = ServerRequest(
+      head: head, path: path, query: "", body: RequestBody([]), localPort: request.localPort)
+    return RequestContext(
+      request: other, parameters: parameters, requestID: requestID, tenant: tenant, isFromPeer: isFromPeer)
+  }
+
   var isRead: Bool { request.head.method == .get || request.head.method == .head }
 
   func field(_ name: HTTPField.Name) -> String? { request.head.headerFields[name] }
@@ -82,6 +94,26 @@ struct RequestContext: Sendable {
       throw Problem(
         .notFound,
         "no decision has the id '\(parameters["decision"] ?? "")'; GET /v1/sessions/{session}/decisions lists the decisions"
+      )
+    }
+    return id
+  }
+
+  func endpointID() throws(Problem) -> EndpointID {
+    guard let id = parameters["endpoint"].flatMap({ EndpointID($0) }) else {
+      throw Problem(
+        .notFound,
+        "no webhook endpoint has the id '\(parameters["endpoint"] ?? "")'; GET /v1/webhooks/endpoints lists the endpoints"
+      )
+    }
+    return id
+  }
+
+  func deliveryID() throws(Problem) -> DeliveryID {
+    guard let id = parameters["delivery"].flatMap({ DeliveryID($0) }) else {
+      throw Problem(
+        .notFound,
+        "no delivery has the id '\(parameters["delivery"] ?? "")'; GET /v1/webhooks/deliveries lists the deliveries"
       )
     }
     return id
@@ -138,6 +170,24 @@ struct RequestContext: Sendable {
     case "false", "0": return false
     case let text?: throw Self.invalid(name, "must be true or false, not '\(text)'")
     }
+  }
+
+  /// Returns the id in a query parameter.
+  func id<Kind>(_ name: String, of type: ID<Kind>.Type = ID<Kind>.self) throws(Problem) -> ID<Kind>? {
+    guard let text = value(name) else { return nil }
+    guard let id = ID<Kind>(text) else {
+      throw Self.invalid(name, "must be an id that begins with \(Kind.prefix), not '\(text)'")
+    }
+    return id
+  }
+
+  /// Returns the time in a query parameter.
+  func time(_ name: String) throws(Problem) -> Timestamp? {
+    guard let text = value(name) else { return nil }
+    guard let time = Timestamp(text) else {
+      throw Self.invalid(name, "must be an RFC 3339 date-time, like 2026-01-31T12:00:00Z, not '\(text)'")
+    }
+    return time
   }
 
   static func invalid(_ name: String, _ detail: String) -> Problem {

@@ -131,9 +131,25 @@ enum ConfigurationPayload {
 }
 
 enum WebhookPayload {
+
   /// Adds a violation if messages cannot be posted to the webhook's URL.
   static func check(_ webhook: Webhook?, at pointer: String, _ violations: Violations) {
     guard let webhook, let fault = TransferService.fault(ofURL: webhook.url) else { return }
     violations.add(pointer, fault.message)
+  }
+}
+
+extension TenantView {
+  /// Throws if the host of a webhook's URL is an address that the egress policy refuses.
+  func checkEgress(of webhooks: [(webhook: Webhook?, pointer: String)]) throws(Problem) {
+    let violations = Violations()
+    for (webhook, pointer) in webhooks {
+      guard let webhook, let rule = egressRule(against: webhook.url) else { continue }
+      violations.exceed(
+        pointer,
+        "has an address that Ferry does not connect to (\(rule)); use a public address, or open the network with --allow-network"
+      )
+    }
+    guard violations.isEmpty else { throw Problem(violations) }
   }
 }

@@ -12,6 +12,10 @@ enum TaskPayload {
     var specification = try specification(
       value, background: session.type == .background ? session : nil, hasDelegate: session.delegate != nil,
       resuming: view.specification(resuming:))
+    try view.checkEgress(of: [
+      (specification.completion, "/completion/webhook/url"),
+      (specification.preferences.delegate?.webhook, "/delegate/webhook/url"),
+    ])
     try await view.complete(&specification, in: session)
     return specification
   }

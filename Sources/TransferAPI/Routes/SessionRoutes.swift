@@ -59,6 +59,7 @@ extension TransferAPI {
       let payload = try await SessionPayload(json) { name in
         try await view.configurationIfAny(name)?.configuration
       }
+      try view.checkEgress(of: [(payload.delegate?.webhook, "/delegate/webhook/url")])
       let (session, isNew) = try await view.createSession(payload.specification, in: entry.shard) {
         session, isNew in
         idempotent?.reply(

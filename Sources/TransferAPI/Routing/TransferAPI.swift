@@ -35,7 +35,7 @@ package struct TransferAPI: Sendable {
   package static var routes: [Route] {
     sessionRoutes + configurationRoutes + taskRoutes + bodyRoutes + uploadRoutes + decisionRoutes
       + credentialRoutes + cookieRoutes + cacheRoutes + reachabilityRoutes + fileRoutes
-      + eventRoutes + operationRoutes
+      + eventRoutes + endpointRoutes + deliveryRoutes + operationRoutes
   }
 
   /// Makes the handler for clients' requests.

@@ -24,6 +24,12 @@ package enum EventType: String, Sendable, CaseIterable {
   case sessionDidFinishEvents = "session.didFinishEvents"
   case sessionDidBecomeInvalid = "session.didBecomeInvalid"
   case eventsDidReset = "events.didReset"
+  /// A webhook's answer was not applied: it is invalid, or came after the decision had ended.
+  case decisionAnswerWasRejected = "decision.answerWasRejected"
+  /// An event of the tenant.
+  case webhookEndpointDidDisable = "webhook.endpointDidDisable"
+  /// A message that tests an endpoint. It is not an event of streams.
+  case webhookTest = "webhook.test"
 
   /// Whether the event is progress, which is coalesced, has no sequence number and is never stored.
   package var isProgress: Bool {
@@ -32,6 +38,12 @@ package enum EventType: String, Sendable, CaseIterable {
     default: false
     }
   }
+
+  /// Whether the event concerns a tenant rather than one of its sessions.
+  package var isOfTenant: Bool { self == .webhookEndpointDidDisable }
+
+  /// Whether webhooks can select the type.
+  package var isForWebhooks: Bool { !isProgress && self != .eventsDidReset && self != .webhookTest }
 
   /// Whether a task's completion handler receives the call instead of the session's delegate.
   package var isReplacedByCompletionHandler: Bool {

@@ -53,6 +53,7 @@ extension SessionDelegate: JSONEncodable {
       writer.field("url", webhook.url)
       writer.arrayField("events", events) { $0.value($1.rawValue) }
       writer.field("answers", webhookAnswers)
+      writer.field("order", webhook.order.rawValue)
     }
   }
 }
@@ -80,7 +81,7 @@ extension SessionDelegate {
     decisionTimeout = reader.number("decisionTimeout", in: 0.001...31_536_000) ?? decisionTimeout
     if var hook = reader.object("webhook") {
       webhook = Webhook(validating: &hook)
-      events = Self.readEvents(&hook)
+      events = Self.readEvents(&hook) ?? [.taskDidComplete]
       webhookAnswers = hook.bool("answers") ?? false
       hook.finish()
     }
@@ -97,11 +98,12 @@ extension SessionDelegate {
     }
   }
 
-  private static func readEvents(_ reader: inout ObjectReader) -> [EventType] {
-    guard let names = reader.strings("events") else { return [.taskDidComplete] }
+  /// Reads the event types that a webhook selects. Returns `nil` if the member is missing.
+  static func readEvents(_ reader: inout ObjectReader) -> [EventType]? {
+    guard let names = reader.strings("events", upTo: EventType.allCases.count) else { return nil }
     var types: [EventType] = []
     for (index, name) in names.enumerated() {
-      guard let type = EventType(rawValue: name), type != .eventsDidReset else {
+      guard let type = EventType(rawValue: name), type.isForWebhooks || type.isProgress else {
         reader.reject(
           "events", element: index, "unknown event type '\(name)'; /openapi.yaml lists the types")
         continue

@@ -23,7 +23,11 @@ package struct ServerSentEventWriter: Sendable {
       if let sequence { writer.field("id", sequence) } else { writer.nullField("id") }
       writer.field("type", event.type.rawValue)
       writer.field("time", event.time)
-      if isOfAll { writer.nullField("sessionId") } else { writer.field("sessionId", event.sessionID) }
+      if isOfAll || event.type.isOfTenant {
+        writer.nullField("sessionId")
+      } else {
+        writer.field("sessionId", event.sessionID)
+      }
       if let task = event.taskID { writer.field("taskId", task) } else { writer.nullField("taskId") }
       writer.key("data")
       event.encodeData(into: &writer)

@@ -21,6 +21,8 @@ package struct TransferEvent: Sendable {
     case metrics(TaskMetrics)
     case completed(TransferTask)
     case invalidated
+    case answerRejected(DecisionID, reason: String)
+    case endpointDisabled(EndpointID, url: String, reason: String)
     case reset(oldest: Int64)
   }
 
@@ -116,6 +118,13 @@ extension TransferEvent {
       writer.field("status", task.response?.status)
       writer.field("body", task.body)
     case .invalidated: writer.nullField("error")
+    case .answerRejected(let decision, let reason):
+      writer.field("decisionId", decision)
+      writer.field("reason", reason)
+    case .endpointDisabled(let endpoint, let url, let reason):
+      writer.field("endpoint", endpoint)
+      writer.field("url", url)
+      writer.field("reason", reason)
     case .reset(let oldest): writer.field("oldestAvailable", oldest)
     }
   }

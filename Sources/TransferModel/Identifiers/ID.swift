@@ -136,12 +136,17 @@ package enum TaskIDKind: IDKind { package static var prefix: String { "tsk_" } }
 package enum DeliveryKind: IDKind { package static var prefix: String { "whd_" } }
 package enum DecisionKind: IDKind { package static var prefix: String { "dec_" } }
 package enum FileKind: IDKind { package static var prefix: String { "fil_" } }
+package enum EndpointKind: IDKind { package static var prefix: String { "whe_" } }
+/// A destination of webhook messages: an endpoint, or a keyed hash of a URL. Clients never see it.
+package enum DestinationKind: IDKind { package static var prefix: String { "dst_" } }
 
 package typealias SessionID = ID<SessionKind>
 package typealias TaskID = ID<TaskIDKind>
 package typealias DeliveryID = ID<DeliveryKind>
 package typealias DecisionID = ID<DecisionKind>
 package typealias FileID = ID<FileKind>
+package typealias EndpointID = ID<EndpointKind>
+package typealias DestinationID = ID<DestinationKind>
 
 extension ID where Kind == SessionKind {
   /// The session that always exists (URLSession.shared). From a client, it is that of the client's tenant; in the ledger, that of

@@ -2,7 +2,7 @@ package import JSON
 internal import Limits
 
 extension Webhook {
-  /// Reads `url` and `secret`. The caller checks the URL with the parser that will use it.
+  /// Reads `url`, `secret` and `order`. The caller checks the URL with the parser that will use it.
   package init?(validating reader: inout ObjectReader) {
     guard let url = reader.string("url", upTo: Limits.urlBytes.value) else {
       if reader.isMissing("url") { reader.reject("url", "is required") }
@@ -13,7 +13,7 @@ extension Webhook {
     if let secret, Self.key(of: secret) == nil {
       reader.reject("secret", "must be whsec_ and the base64 of 24 to 64 bytes")
     }
-    self.init(url: url, secret: secret)
+    self.init(url: url, secret: secret, order: reader.choice("order") ?? .task)
   }
 
   /// Returns the bytes of a Standard Webhooks secret: `whsec_` and base64 of 24 to 64 bytes.

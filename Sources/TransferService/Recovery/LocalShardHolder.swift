@@ -15,6 +15,7 @@ final class LocalShardHolder: ShardHolder {
   // MARK: Shards
 
   func recover(_ shards: ShardSet) async throws(LedgerError) -> Int {
+    runtime.recorder.outboxChanged.deliver(.shardsArrive)
     let interrupted = try await recovery.recover(shards)
     // Commit first, so that no client sees an ended task as running.
     await runtime.recorder.waitForCommits()
@@ -22,7 +23,7 @@ final class LocalShardHolder: ShardHolder {
     return interrupted
   }
 
-  func didRecover(_ shards: ShardSet) { runtime.recorder.outboxCallback.deliver() }
+  func didRecover(_ shards: ShardSet) { runtime.recorder.outboxChanged.deliver(.shardsArrived) }
 
   func catchUp(with shards: ShardSet) async throws(LedgerError) { try await recovery.catchUp(with: shards) }
 

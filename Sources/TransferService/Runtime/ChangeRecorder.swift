@@ -5,34 +5,36 @@ internal import TransferModel
 struct ChangeRecorder: Sendable {
   let store: any Ledger
   let background: WorkerSessionRegistry?
-  let outboxCallback = LateBoundCallback<Void>()
+  /// Receives new messages after their commit.
+  let newDeliveries = LateBoundCallback<[WebhookDelivery]>()
+  let outboxChanged = LateBoundCallback<OutboxChange>()
 
   /// Records something that has happened. The ledger tries until the change is committed.
   /// - Parameter settled: called after the commit, or with `false` if another service owns the session now and the change was
   ///   dropped.
   func record(_ change: LedgerChange, settled: @escaping @Sendable (_ isWritten: Bool) -> Void = { _ in }) {
-    let (hasMessages, hasCommands) = (!change.newDeliveries.isEmpty, !change.commands.isEmpty)
-    guard hasMessages || hasCommands else { return store.record(change, settled: settled) }
+    let (messages, hasCommands) = (change.newDeliveries, !change.commands.isEmpty)
+    guard !messages.isEmpty || hasCommands else { return store.record(change, settled: settled) }
     store.record(change) { [self] isWritten in
       settled(isWritten)
-      if isWritten { notify(hasMessages, hasCommands) }
+      if isWritten { notify(messages, hasCommands) }
     }
   }
 
   /// Writes what a client asked for.
   /// - Parameter done: called after the commit, or with the error if nothing was written.
   func write(_ change: LedgerChange, done: @escaping @Sendable (LedgerError?) -> Void) {
-    let (hasMessages, hasCommands) = (!change.newDeliveries.isEmpty, !change.commands.isEmpty)
+    let (messages, hasCommands) = (change.newDeliveries, !change.commands.isEmpty)
     store.commit(change) { [self] error in
       done(error)
-      if error == nil { notify(hasMessages, hasCommands) }
+      if error == nil { notify(messages, hasCommands) }
     }
   }
 
   /// Writes what a client asked for. Returns after the commit; if it throws, nothing was written.
   func write(_ change: LedgerChange) async throws(ServiceError) {
     do throws(LedgerError) { try await store.write(change) } catch { throw .store(error) }
-    notify(!change.newDeliveries.isEmpty, !change.commands.isEmpty)
+    notify(change.newDeliveries, !change.commands.isEmpty)
   }
 
   /// Writes a change that depends on values read by `make`. If another request changed these values meanwhile, calls `make`
@@ -63,8 +65,17 @@ struct ChangeRecorder: Sendable {
     await withCheckedContinuation { continuation in record(LedgerChange()) { _ in continuation.resume() } }
   }
 
-  private func notify(_ hasMessages: Bool, _ hasCommands: Bool) {
-    if hasMessages { outboxCallback.deliver() }
+  private func notify(_ messages: [WebhookDelivery], _ hasCommands: Bool) {
+    if !messages.isEmpty { newDeliveries.deliver(messages) }
     if hasCommands { background?.wakeWorker() }
   }
+}
+
+/// A change of the messages that the dispatcher has to send, other than new messages of this service.
+package enum OutboxChange: Sendable {
+  /// Shards are arriving. The ledger may have earlier messages of their tasks.
+  case shardsArrive
+  case shardsArrived
+  /// The ledger may have messages that are not in memory.
+  case isUnknown
 }

@@ -5,7 +5,10 @@ internal import TransferModel
 
 extension LedgerChange {
   /// Makes the ledger's change from a transition.
-  init(_ step: SessionTransition) {
+  /// - Parameters:
+  ///   - endpoints: makes the deliveries to the tenant's endpoints.
+  ///   - store: computes the destinations of messages.
+  init(_ step: SessionTransition, _ endpoints: EndpointDeliveries, _ store: any Ledger) {
     guard !step.effects.isProgressOnly || !step.attempts.isEmpty else {
       self.init(progress: step.effects.events, of: step.effects.session)
       return
@@ -19,7 +22,11 @@ extension LedgerChange {
     editedTasks = step.effects.respecified
     for (task, bytes) in step.effects.smallBodies { smallBodies[task] = bytes }
     events = step.effects.events
-    newDeliveries = step.effects.messages.map { WebhookDelivery($0, of: step.effects.session) }
+    newDeliveries =
+      step.effects.messages.compactMap { message in
+        WebhookDelivery(message, of: step.session, in: store).map { endpoints.delayed($0) }
+      }
+      + endpoints.deliveries(of: step.effects.events, for: step.session.tenant)
     updatedDeliveries = step.attempts
     newDecisions = step.effects.newDecisions.compactMap { Decision($0) }
     settledDecisions = step.effects.decisionOutcomes.map {

@@ -19,7 +19,7 @@ extension SessionRuntime {
         engine.credentials.apply(credential, for: space, to: session.id)
       }
     }
-    var change = LedgerChange(step)
+    var change = LedgerChange(step, endpoints, recorder.store)
     if let retirement = step.effects.retirement {
       remover.retire(session.id, retirement, into: &change, recorder)
     }

@@ -20,6 +20,7 @@ final class SessionRuntime: Sendable {
   let engine: any TransferExecuting
   let background: WorkerSessionRegistry?
   let hub: EventHub
+  let endpoints: EndpointDeliveries
   let recorder: ChangeRecorder
   let pool: ThreadPool
   let spawn: TaskSpawner
@@ -40,7 +41,7 @@ final class SessionRuntime: Sendable {
   ///   - spawn: starts the tasks that read evicted tasks.
   init(
     cluster: Cluster, engine: any TransferExecuting, background: WorkerSessionRegistry?, hub: EventHub,
-    recorder: ChangeRecorder,
+    endpoints: EndpointDeliveries, recorder: ChangeRecorder,
     pool: ThreadPool, seed: UInt64, now: @escaping @Sendable () -> Timestamp,
     uptime: @escaping @Sendable () -> ContinuousClock.Instant, timers: TimerSource? = nil,
     spawn: TaskSpawner = TaskSpawner()
@@ -50,6 +51,7 @@ final class SessionRuntime: Sendable {
     self.engine = engine
     self.background = background
     self.hub = hub
+    self.endpoints = endpoints
     self.recorder = recorder
     self.pool = pool
     commands = CommandDispatcher(engine)

@@ -23,6 +23,12 @@ package enum ServiceError: Error, Sendable {
   /// The decision was answered before, expired, or was withdrawn.
   case decisionSettled(Decision.State)
   case fileNotFound
+  case endpointNotFound
+  case deliveryNotFound
+  /// The endpoint is disabled, so no messages are sent to it.
+  case endpointDisabled
+  /// The tenant's webhook endpoints have reached their limit.
+  case tooManyEndpoints
   /// The task's body is not a stream.
   case noBodyStream
   /// The request's body is already here, or the task has ended.
@@ -100,7 +106,9 @@ extension ServiceError {
     case .notOwner: .storeUnavailable("another service owns the session")
     case .fencedOff: .storeUnavailable("another service has taken over")
     case .conditionFailed(.keyAbsent): .keyTaken
-    case .conditionFailed(.revision), .conditionFailed(.unchanged): .preconditionFailed
+    case .conditionFailed(.revision), .conditionFailed(.unchanged), .conditionFailed(.endpointRevision),
+      .conditionFailed(.deliveryState):
+      .preconditionFailed
     case .unreadable(let row): .storedDataUnreadable(row)
     }
   }
@@ -122,6 +130,10 @@ extension ServiceError: CustomStringConvertible {
     case .fileNotFound: "no such file"
     case .noBodyStream: "the task's body is not a stream"
     case .bodyStreamNotWanted: "the task has its body, or has ended"
+    case .endpointNotFound: "no such webhook endpoint"
+    case .deliveryNotFound: "no such delivery"
+    case .endpointDisabled: "the webhook endpoint is disabled"
+    case .tooManyEndpoints: "the tenant has as many webhook endpoints as it may have"
     case .preconditionFailed: "If-Match names another version"
     case .bodyNotReady: "the body is not ready"
     case .bodyNotFound: "the task has no body"

@@ -10,5 +10,7 @@ package struct ServiceLimits: Sendable {
   package var residentTaskBytes = 1024
   /// The client's bytes of all submitted large tasks of a session.
   package var submittedTaskBytes = Limits.submittedTaskBytes.value
+  /// Seconds before the first attempt to deliver a webhook message.
+  package var firstDeliveryDelay = 0.0
   package init() {}
 }

@@ -10,5 +10,5 @@ package struct TaskSpawner: Sendable {
     self.begin = begin
   }
 
-  func callAsFunction(_ work: @escaping @Sendable () async -> Void) { begin(work) }
+  package func callAsFunction(_ work: @escaping @Sendable () async -> Void) { begin(work) }
 }

@@ -4,8 +4,8 @@ package import EventLoop
 package struct TimerSource: Sendable {
   package typealias Action = @Sendable () -> Void
 
-  let now: @Sendable () -> ContinuousClock.Instant
-  let call: @Sendable (_ time: ContinuousClock.Instant, _ action: @escaping Action) -> Void
+  package let now: @Sendable () -> ContinuousClock.Instant
+  package let call: @Sendable (_ time: ContinuousClock.Instant, _ action: @escaping Action) -> Void
 
   package init(
     now: @escaping @Sendable () -> ContinuousClock.Instant,

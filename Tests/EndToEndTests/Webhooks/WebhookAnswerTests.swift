@@ -87,11 +87,53 @@ import Testing
     #expect(hook.requests.count == 1)
   }
 
-  /// These replies contain no valid answer.
+  /// An answer that cannot be applied leads to the default at once, and to an event that says why.
   @Test(arguments: [
-    ("204 No Content", ""), ("200 OK", ""), ("200 OK", "thank you"), ("200 OK", "{}"),
-    ("200 OK", #"{"disposition":"allow"}"#), ("200 OK", #"{"request":{"url":"nowhere"}}"#),
-    ("500 No", #"{"request":null}"#), ("400 Bad Request", #"{"request":null}"#),
+    ("thank you", "not JSON"), ("{}", "/"), (#"{"disposition":"allow"}"#, "/disposition"),
+    (#"{"request":{"url":"nowhere"}}"#, "/request/url"),
+  ])
+  func `invalid answer leads to the default`(_ reply: String, _ reason: String) throws {
+    let hook = Self.delegate(origin.url, Self.redirect, "200 OK", reply)
+    let id = try ferry.create(origin.url + "/hop", session: session(hook, asking: [Self.redirect]))
+    let story = try ferry.story(of: id)
+    let rejected = try #require(story.first { $0.type == "decision.answerWasRejected" })
+    #expect(rejected.data["reason"]?.string?.contains(reason) == true)
+    #expect(try ferry.decision(rejected.decision)["state"]?.string == "expired")
+    #expect(try ferry.task(id)["response"]?["status"]?.integer == 200)
+    withExtendedLifetime(hook) {}
+  }
+
+  /// The endpoint replies after the decision has expired.
+  @Test func `late answer is reported`() throws {
+    let (answers, ends) = (Gate(), Gate())
+    let hook = TestOrigin { _, socket in
+      answers.wait()
+      try socket.write(TestOrigin.reply("200 OK", Array(#"{"request":null}"#.utf8)))
+      return true
+    }
+    let origin = TestOrigin { request, socket in
+      if request.path == "/target" { ends.wait() }
+      try socket.write(
+        request.path == "/hop"
+          ? TestOrigin.reply("302 Found", [], [("Location", "/target")]) : TestOrigin.reply("200 OK", []))
+      return true
+    }
+    let id = try ferry.create(
+      origin.url + "/hop", session: session(hook, asking: [Self.redirect], timeout: 0.1))
+    let decision = try ferry.decisionEvent(of: id).decision
+    _ = try ferry.poll("/v1/decisions/\(decision)") { $0["state"]?.string == "expired" }
+    answers.openForGood()
+    let reader = try ferry.events("/v1/tasks/\(id)/events?after=0&types=decision.answerWasRejected")
+    let event = try #require(try reader.next())
+    #expect(event.data["reason"]?.string == "the decision is expired")
+    ends.openForGood()
+    #expect(try ferry.end(of: id)["response"]?["status"]?.integer == 200)
+  }
+
+  /// These replies contain no answer.
+  @Test(arguments: [
+    ("204 No Content", ""), ("200 OK", ""), ("500 No", #"{"request":null}"#),
+    ("400 Bad Request", #"{"request":null}"#),
   ])
   func `reply without answer leaves the decision to its timeout`(_ status: String, _ reply: String) throws {
     let hook = Self.delegate(origin.url, Self.redirect, status, reply)

@@ -328,7 +328,7 @@ extension CrashScenario {
     CrashScenario(name: "a webhook that answers, in the background", hasWorker: true) { _, _ in
       [ScriptedOrigin.began, challenge]
     } reply: { delivery in
-      delivery.decisionID == nil ? nil : password
+      delivery.decision == nil ? nil : password
     } live: { world in
       let session = try world.createSession {
         background(&$0)

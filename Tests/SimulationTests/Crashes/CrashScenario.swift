@@ -18,7 +18,7 @@ struct CrashScenario: Sendable, CustomTestStringConvertible {
   var script: @Sendable (TransferJob, Int) -> [ScriptedEngine.ScriptStep] = { job, _ in
     job.kind == .download ? ScriptedOrigin.download : ScriptedOrigin.plain
   }
-  var reply: @Sendable (WebhookDelivery) -> String? = { _ in nil }
+  var reply: @Sendable (SimulatedSender.Post) -> String? = { _ in nil }
   let live: Script
   /// The actions that the client repeats after the service went away.
   var again: Script = { _ in }

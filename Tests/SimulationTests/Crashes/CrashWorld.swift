@@ -64,9 +64,9 @@ final class CrashWorld: @unchecked Sendable {
   /// The detected faults as text.
   var faults: [String] = []
   /// The messages sent, in order.
-  var sent: [WebhookDelivery] = []
+  var sent: [SimulatedSender.Post] = []
   /// Returns the webhook's answer to a decision.
-  var reply: (WebhookDelivery) -> String? = { _ in nil }
+  var reply: (SimulatedSender.Post) -> String? = { _ in nil }
   private(set) var commits = 0
   /// The number of pending changes at the crash.
   private(set) var waitedAtCrash = 0
@@ -81,7 +81,6 @@ final class CrashWorld: @unchecked Sendable {
   private var isFull = false
   private var steps = 0
   private var effects = 0
-  private var isDispatching = false
 
   init(hasWorker: Bool, commitsFirst: Bool, crash: Crash? = nil, roomLeft: Int? = nil) {
     self.hasWorker = hasWorker
@@ -151,7 +150,6 @@ final class CrashWorld: @unchecked Sendable {
     if hasNoService { kill(service) }
     if hasNoWorker, let worker { kill(worker) }
     guard hasNoService || hasNoWorker else { return }
-    isDispatching = false
     restart(
       Crash(commit: 0, victims: hasNoService && hasNoWorker ? .both : hasNoService ? .service : .worker))
   }
@@ -168,7 +166,6 @@ final class CrashWorld: @unchecked Sendable {
       waitedAtCrash = max(waitedAtCrash, worker.store.waitingCount)
       kill(worker, keeping: crash.keeping)
     }
-    isDispatching = false
     if let earlier { surroundings.database = earlier }
     checkTold()
     if victims.isForAWhile { try run { false } }
@@ -233,42 +230,13 @@ final class CrashWorld: @unchecked Sendable {
     for store in [service.store, worker?.store] { store?.set(isFull ? .full : nil) }
   }
 
-  /// Sends the messages that are due.
+  /// Answers the oldest message that was sent.
   private func dispatch() -> Bool {
-    guard service.isServing, !isDispatching, service.mustDispatch else { return false }
-    service.mustDispatch = false
-    isDispatching = true
-    let service = service
-    executor.spawn { [self] in
-      let due = (try? await service.service.dueDeliveries(limit: 10)) ?? []
-      for delivery in due where !service.isDead {
-        await service.service.willAttempt(delivery)
-        guard !service.isDead else { return }
-        sent.append(delivery)
-        if delivery.decisionID != nil, let text = reply(delivery) { await answer(delivery, text, service) }
-        var after = delivery
-        (after.state, after.attempts, after.finishedAt) = (.delivered, 1, clock.now)
-        let settled = after
-        await withCheckedContinuation { continuation in
-          service.service.recordAttempts([settled]) { continuation.resume() }
-        }
-      }
-      guard service === self.service else { return }
-      isDispatching = false
-      service.mustDispatch = service.mustDispatch || !due.isEmpty
-    }
+    guard service.isServing, !service.sender.isEmpty else { return false }
+    let post = service.sender.take(0)
+    sent.append(post)
+    post.respond(204, post.decision == nil ? "" : reply(post) ?? "")
     return true
-  }
-
-  private func answer(
-    _ delivery: WebhookDelivery, _ text: String, _ service: ServiceProcess<ScriptedEngine>
-  ) async {
-    guard let decision = delivery.decisionID, let value = try? JSONParser.parse(Array(text.utf8)) else {
-      return
-    }
-    if (try? await service.service.answer(to: delivery, with: value)) != nil {
-      acknowledged.answered.insert(decision)
-    }
   }
 
   /// Performs all actions that are possible now.

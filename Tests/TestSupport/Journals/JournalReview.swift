@@ -65,6 +65,8 @@ package struct JournalReview: Sendable {
         }
         if let task = fragment.taskID {
           take(type, event, of: task, in: fragment.sessionID, downloads)
+        } else if type.isOfTenant {
+          continue
         } else if let word = SessionSymbol(type) {
           take(word, in: fragment.sessionID)
         } else {

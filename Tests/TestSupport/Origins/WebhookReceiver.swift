@@ -27,6 +27,12 @@ package final class WebhookReceiver: Sendable {
     origin.requests.map { ($0["webhook-id"] ?? "", (try? JSONParser.parse($0.body)) ?? .null) }
   }
 
+  /// Waits, at most a minute, for the first attempt.
+  package func waitForRequest() -> TestOrigin.Request? {
+    for _ in 0..<6000 where origin.requests.isEmpty { usleep(10_000) }
+    return origin.requests.first
+  }
+
   /// The types of the attempts.
   package var types: [String] { messages.map { $0.json["type"]?.string ?? "" } }
 

@@ -79,7 +79,8 @@ final class InProcessAPI: Sendable {
     let service = TransferService(
       store: store, engine: engine, background: WorkerSessionRegistry(waker: SilentWaker()), relay: relay,
       hub: hub, blobs: blobs, box: SecretBox(secrets: secrets),
-      answerTagger: AnswerDigester(secrets: secrets), pool: ThreadPool(name: "test-read", threads: 1),
+      answerTagger: AnswerDigester(secrets: secrets), egress: settings.egress,
+      pool: ThreadPool(name: "test-read", threads: 1),
       now: now,
       logger: logger)
     _ = try blocking { try await service.recover() }
@@ -251,7 +252,7 @@ final class InProcessAPI: Sendable {
   /// A kind of resource that a tenant may own.
   enum Resource: CaseIterable {
     case session, invalidSession, suspendedTask, finishedTask, partialDownload, streamingTask, decision, file,
-      configuration
+      configuration, delivery
   }
 
   func url(_ path: String, of tenant: Tenant) -> String { "\(origin.url)\(path)?\(Self.mark(tenant))" }
@@ -268,6 +269,11 @@ final class InProcessAPI: Sendable {
         "name": try await post(
           "/v1/configurations", #"{"name":"\#(mark)","configuration":{}}"#, of: tenant, "name")
       ]
+    case .delivery:
+      let endpoint = try await post(
+        "/v1/webhooks/endpoints", #"{"url":"http://a.test/\#(mark)"}"#, of: tenant, "id")
+      let delivery = try await post("/v1/webhooks/endpoints/\(endpoint)/test", "{}", of: tenant, "id")
+      return ["endpoint": endpoint, "delivery": delivery]
     default: break
     }
     let delegate = thing == .decision ? #"{"redirects":"ask","decisionTimeout":3000}"# : "{}"
@@ -287,7 +293,7 @@ final class InProcessAPI: Sendable {
         in: session, isStream ? "/" : "/redirect", of: tenant, kind: isStream ? "upload" : "data",
         waits: false)
       ids["decision"] = try await decision(of: session, tenant)
-    case .file, .configuration: break
+    case .file, .configuration, .delivery: break
     }
     return ids
   }

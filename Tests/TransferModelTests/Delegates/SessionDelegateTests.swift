@@ -72,7 +72,8 @@ import Testing
     let (delegate, _) = try read(#"{"webhook":{"url":"https://a/","secret":"\#(Self.secret)"}}"#)
     let json = String(decoding: delegate.json, as: UTF8.self)
     #expect(
-      json.hasSuffix(#""webhook":{"url":"https://a/","events":["task.didComplete"],"answers":false}}"#))
+      json.hasSuffix(
+        #""webhook":{"url":"https://a/","events":["task.didComplete"],"answers":false,"order":"task"}}"#))
     #expect(!json.contains("whsec_"))
   }
 

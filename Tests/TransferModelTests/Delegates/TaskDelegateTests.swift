@@ -38,7 +38,7 @@ import TransferModel
     #""sessionChallenges":"default""#, #""taskChallenges":"default""#, #""redirects":"follow""#,
     #""responses":"allow""#, #""caching":"default""#, #""delayedRequests":"continue""#,
     #""decisionTimeout":60"#,
-    #""webhook":{"url":"http://task/","events":["task.didComplete"],"answers":false}"#,
+    #""webhook":{"url":"http://task/","events":["task.didComplete"],"answers":false,"order":"task"}"#,
   ])
   func `given member replaces only that member`(_ member: String) throws {
     let delegate = try read("{\(member)}")

@@ -1,20 +1,14 @@
-internal import Addresses
-internal import Curl
-internal import EventLoop
+package import Addresses
+package import Curl
+package import EventLoop
 internal import HTTPFields
 internal import Limits
 internal import TransferEngine
+package import TransferService
 
 /// Posts messages on a loop of its own, until `stop()`. It follows no redirects. The egress policy applies as to origins.
-final class WebhookSender: @unchecked Sendable {
+package final class WebhookSender: MessageSender, @unchecked Sendable {
   // Unchecked: `client` and `roots` belong to the loop's thread.
-  struct Message: Sendable {
-    let url: String
-    let headers: [String]
-    let body: [UInt8]
-    /// Whether the response's body is kept, because it answers a decision.
-    let wantsReply: Bool
-  }
 
   private let timeout: Duration
   private let loop = EventLoop(name: "ferry-webhooks")
@@ -25,7 +19,9 @@ final class WebhookSender: @unchecked Sendable {
   private var roots: CertificateAuthoritySet?
 
   /// - Parameter timeout: the limit of each attempt.
-  init(egress: EgressPolicy, authorities: CertificateAuthorities, timeout: Duration = .seconds(15)) {
+  package init(
+    egress: EgressPolicy, authorities: CertificateAuthorities, timeout: Duration = .seconds(15)
+  ) {
     self.egress = egress
     self.authorities = authorities
     self.timeout = timeout
@@ -33,18 +29,24 @@ final class WebhookSender: @unchecked Sendable {
     loop.start()
   }
 
-  var livenessComponent: LivenessProbe.Component { loop.livenessComponent }
+  /// The liveness of the sender's loop.
+  package var livenessComponent: LivenessProbe.Component { loop.livenessComponent }
 
-  /// Posts a message.
-  /// - Returns: the endpoint's response, or `nil` if the sender stopped before.
-  func send(_ message: Message) async -> DeliverySchedule.EndpointResponse? {
-    await withCheckedContinuation { continuation in
-      loop.perform { [self] in start(message) { continuation.resume(returning: $0) } }
-    }
+  package func send(
+    _ message: OutgoingMessage, _ done: @escaping @Sendable (DeliverySchedule.EndpointResponse?) -> Void
+  ) {
+    loop.perform { [self] in start(message, done) }
   }
 
+  package func afterResponses(_ work: @escaping @Sendable () -> Void) {
+    loop.perform { [loop] in loop.atEndOfTick(work) }
+  }
+
+  /// Timers on the sender's loop.
+  package var timers: TimerSource { TimerSource(on: loop) }
+
   /// Cancels running attempts and returns when the sender's thread has ended.
-  func stop() async {
+  package func stop() async {
     await withCheckedContinuation { continuation in
       loop.perform { [self] in
         client.close()
@@ -54,7 +56,9 @@ final class WebhookSender: @unchecked Sendable {
     await loop.stopAndJoin()
   }
 
-  private func start(_ message: Message, _ done: @escaping (DeliverySchedule.EndpointResponse?) -> Void) {
+  private func start(
+    _ message: OutgoingMessage, _ done: @escaping (DeliverySchedule.EndpointResponse?) -> Void
+  ) {
     guard !client.isClosed else { return done(nil) }
     if roots !== authorities.current {
       roots = authorities.current
@@ -77,7 +81,7 @@ final class WebhookSender: @unchecked Sendable {
   }
 
   private func configure(
-    _ easy: EasyHandle, _ message: Message, to url: CurlURL, _ multi: MultiHandle
+    _ easy: EasyHandle, _ message: OutgoingMessage, to url: CurlURL, _ multi: MultiHandle
   ) throws(CurlError) {
     try easy.set(.url, to: message.url)
     try easy.set(.userAgent, to: "Ferry-Webhooks")
@@ -97,6 +101,7 @@ private final class WebhookAttempt: CurlExchange {
   private let timeout: Duration
   private var retryAfter: String?
   private var reply: [UInt8] = []
+  private var size = 0
   private static let maximumReply = Limits.webhookReplyBytes.value
   private static let maximumHead = Limits.webhookHeadBytes.value
   private var headSize = 0
@@ -119,7 +124,8 @@ private final class WebhookAttempt: CurlExchange {
       return .init(status: nil, error: "destination not permitted: \(refusedRule)")
     }
     if refusesHead { return .init(status: nil, error: "the head of the reply is too large") }
-    guard result == .ok else { return .init(status: nil, error: "libcurl error \(result.code)") }
+    let isCut = size > Self.maximumReply && !wantsReply
+    guard result == .ok || isCut else { return .init(status: nil, error: "libcurl error \(result.code)") }
     var answer = DeliverySchedule.EndpointResponse(status: easy.info(.responseCode), retryAfter: retryAfter)
     answer.body = reply
     return answer
@@ -136,13 +142,17 @@ private final class WebhookAttempt: CurlExchange {
     return true
   }
 
-  /// Keeps the body of a response that answers a decision, and fails the attempt if the body exceeds the limit. Other bodies are
-  /// discarded.
+  /// Keeps the beginning of the body for display. If the body answers a decision, it is kept whole, and the attempt fails if it exceeds
+  /// the limit. Otherwise the response ends at the limit.
   func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
-    guard wantsReply else { return .accepted }
-    guard reply.count + bytes.count <= Self.maximumReply else { return .refused }
-    reply.append(contentsOf: bytes)
-    return .accepted
+    size += bytes.count
+    guard !wantsReply else {
+      guard size <= Self.maximumReply else { return .refused }
+      reply.append(contentsOf: bytes)
+      return .accepted
+    }
+    reply.append(contentsOf: bytes.prefix(max(0, Limits.shownReplyBytes.value - reply.count)))
+    return size <= Self.maximumReply ? .accepted : .refused
   }
 
   func mayConnect(to address: PeerAddress) -> SocketPermission { gate.mayConnect(to: address) }

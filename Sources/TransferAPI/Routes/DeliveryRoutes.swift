@@ -1,0 +1,89 @@
+internal import Cluster
+internal import HTTPServer
+internal import HTTPTypes
+internal import JSON
+internal import TransferModel
+internal import TransferService
+
+extension TransferAPI {
+  /// Deliveries that one turn of a request for many sends again.
+  private static let redeliveryTurn = 500
+
+  static var deliveryRoutes: [Route] {
+    [
+      Route("GET", "/v1/webhooks/deliveries") { try await $0.listDeliveries($1) },
+      Route("GET", "/v1/webhooks/deliveries/{delivery}") { api, context in
+        try context.allowQuery()
+        return ReplyBuilder.resource(
+          try await api.view(context).delivery(context.deliveryID()).json, for: context)
+      },
+      Route("POST", "/v1/webhooks/deliveries/{delivery}/redeliver") { api, context in
+        try context.allowQuery()
+        let id = try context.deliveryID()
+        try await context.requireEmptyBody()
+        return Self.accepted(try await api.redeliver(id, context))
+      },
+      Route("POST", "/v1/webhooks/deliveries/redeliver") { try await $0.redeliverMany($1) },
+    ]
+  }
+
+  private func listDeliveries(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery("limit", "cursor", "endpoint", "state", "task", "since", "order")
+    let limit = try Pagination.limit(context)
+    let view = try view(context)
+    var query = DeliveryQuery(of: view.tenant, limit: limit + 1)
+    query.endpoint = try context.id("endpoint")
+    query.task = try context.id("task")
+    query.state = try context.choice("state")
+    query.since = try context.time("since")
+    query.after = try Pagination.cursor(context)
+    query.isNewestFirst = try Pagination.isNewestFirst(context)
+    return Pagination.reply(try await view.deliveries(query), limit: limit, id: \.delivery.id, context)
+  }
+
+  /// Sends a message again, at the service that owns its session.
+  private func redeliver(_ id: DeliveryID, _ context: RequestContext) async throws -> ShownDelivery {
+    let view = try view(context)
+    let known = try await view.delivery(id)
+    var shown: ShownDelivery?
+    let owned = try await route(context, about: .session(known.delivery.sessionID), of: view.tenant) {
+      context, _ in
+      let again = try await view.redeliver(id)
+      shown = again
+      return Self.accepted(again)
+    }
+    // Another service has sent it again.
+    owned.body.close()
+    if let shown { return shown }
+    return try await view.delivery(id)
+  }
+
+  private func redeliverMany(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    let payload = try RedeliveryPayload(JSONParser.parse(try await context.jsonBytes()))
+    let view = try view(context)
+    var query = DeliveryQuery(of: view.tenant, limit: Self.redeliveryTurn)
+    (query.endpoint, query.task) = (payload.endpoint, payload.task)
+    (query.state, query.since) = (payload.state, payload.since)
+    var count: Int64 = 0
+    while true {
+      let page = try await view.deliveries(query)
+      for delivery in page.map(\.delivery) where delivery.state == payload.state {
+        do {
+          let single = context.with(
+            path: "/v1/webhooks/deliveries/\(delivery.id)/redeliver",
+            parameters: ["delivery": delivery.id.description])
+          _ = try await redeliver(delivery.id, single)
+          count += 1
+        } catch ServiceError.deliveryNotFound {
+          continue
+        }
+      }
+      guard page.count == query.limit, let last = page.last else { break }
+      query.after = last.delivery.id
+    }
+    var writer = JSONWriter()
+    writer.object { $0.field("redelivered", count) }
+    return ReplyBuilder.json(writer.bytes, status: 202)
+  }
+}

@@ -1,0 +1,166 @@
+internal import Cluster
+internal import EventLoop
+package import HTTPFields
+internal import JSON
+internal import Ledger
+internal import TransferCore
+package import TransferModel
+
+/// The deliveries of webhook messages, as the webhook dispatcher uses them.
+struct Outbox: Sendable {
+  let runtime: SessionRuntime
+  let decisions: Decisions
+  let endpoints: Endpoints
+  let now: @Sendable () -> Timestamp
+
+  private var store: any Ledger { runtime.recorder.store }
+
+  // MARK: Reading
+
+  func pendingDestinations(after: DestinationID?, limit: Int) async throws(ServiceError) -> [DestinationID] {
+    do throws(LedgerError) { return try await store.pendingDestinations(after: after, limit: limit) } catch {
+      throw .store(error)
+    }
+  }
+
+  func due(_ query: DueDeliveryQuery) async throws(ServiceError) -> DueDeliveries {
+    do throws(LedgerError) { return try await store.dueDeliveries(query) } catch { throw .store(error) }
+  }
+
+  /// Gives up the messages of disabled endpoints that were created by a time.
+  func expire(by time: Timestamp) async throws(ServiceError) {
+    for endpoint in endpoints.registry.all where !endpoint.isEnabled {
+      while true {
+        let query = DueDeliveryQuery(to: endpoint.destination, at: now(), limit: Self.expiredAtOnce)
+        let old = try await due(query).deliveries.filter { $0.createdAt <= time }
+        guard !old.isEmpty else { break }
+        let expired = old.map { delivery in
+          var delivery = delivery
+          delivery.record(
+            DeliveryAttempt(at: now(), error: "the endpoint was disabled for as long as messages are kept"))
+          delivery.finish(.failed, at: now())
+          return delivery
+        }
+        let left = Promise<Void>()
+        let counter = CompletionCounter(from: expired.count) { left.resume(returning: ()) }
+        record(expired) { deliveries, _ in for _ in deliveries { counter.count() } }
+        await left.wait()
+      }
+    }
+  }
+
+  /// Messages that one commit gives up.
+  private static let expiredAtOnce = 500
+
+  // MARK: Attempts
+
+  /// Returns what an attempt needs, or why no request is made.
+  func preparation(of delivery: WebhookDelivery) -> DeliveryPreparation {
+    // A session that is arriving must be notified of its deliveries' end. The dispatcher looks again when the session is here.
+    let session = runtime.session(delivery.sessionID)
+    guard session != nil || runtime.cluster.holds(delivery.sessionID.shard) else { return .elsewhere }
+    if let decision = delivery.decisionID, !isOpen(decision, of: delivery.taskID) {
+      return .refused("the decision has ended, so the message was not sent")
+    }
+    var target = DeliveryTarget(url: "", wantsAnswer: delivery.decisionID != nil)
+    if let id = delivery.endpointID {
+      guard let endpoint = endpoints.registry.endpoint(id) else {
+        return .refused("the endpoint was deleted")
+      }
+      guard endpoint.isEnabled else { return .elsewhere }
+      target.url = endpoint.settings.url
+      target.headers = endpoint.settings.headers
+      target.keys = endpoint.signingKeys(at: now())
+    } else {
+      guard let webhook = delivery.webhook ?? session?.delegate?.webhook else {
+        return .refused("the webhook's session was deleted, or cannot be read")
+      }
+      target.url = webhook.url
+      target.keys = webhook.secret.flatMap(Webhook.key(of:)).map { [SigningKey(.v1, $0)] } ?? []
+    }
+    return .send(target)
+  }
+
+  private func isOpen(_ decision: DecisionID, of task: TaskID?) -> Bool {
+    task.flatMap { runtime.task($0) }?.question?.decision == decision
+  }
+
+  /// Returns the URL of a delivery; `nil` if its session or endpoint was deleted.
+  func url(of delivery: WebhookDelivery) -> String? {
+    if let id = delivery.endpointID { return endpoints.registry.endpoint(id)?.settings.url }
+    return (delivery.webhook ?? runtime.session(delivery.sessionID)?.delegate?.webhook)?.url
+  }
+
+  /// Notes that a delivery is about to be sent. Before `session.handleEvents` is sent, everything recorded so far is committed,
+  /// because the message makes the client read the session's state.
+  func willAttempt(_ delivery: WebhookDelivery) async {
+    guard delivery.type == .sessionHandleEvents else { return }
+    _ = await runtime.updateAndCommit(delivery.sessionID) { machine, step in
+      machine.apply(.attempts(delivery.id), &step)
+    }
+  }
+
+  /// Applies a response as the delegate's answer. An answer that cannot be applied makes the decision get its default.
+  func apply(_ answer: [UInt8], of delivery: WebhookDelivery) async {
+    guard let id = delivery.decisionID, let task = delivery.taskID, !answer.isEmpty else { return }
+    let reason: String
+    do {
+      let value = try JSONParser.parse(answer)
+      _ = try await decisions.answer(decisions.decision(id), with: value)
+      return
+    } catch let error as InvalidFields {
+      reason = error.violations.map { $0.pointer.isEmpty ? $0.detail : "\($0.pointer) \($0.detail)" }.joined(
+        separator: "; ")
+    } catch let error as JSONSyntaxError {
+      reason = "the reply is not JSON: \(error)"
+    } catch ServiceError.decisionSettled(let state) {
+      reason = "the decision is \(state.rawValue)"
+    } catch {
+      reason = "the answer could not be applied"
+    }
+    _ = runtime.update(task: task) { _ = $0.apply(.rejectAnswer(task, id, reason: reason), &$1) }
+  }
+
+  /// Records the results of attempts. The ledger writes them together.
+  /// - Parameter settled: called once for each session, after the commit, or with `false` if another service owns the session now.
+  func record(
+    _ deliveries: [WebhookDelivery],
+    settled: @escaping @Sendable (_ deliveries: [WebhookDelivery], _ areWritten: Bool) -> Void
+  ) {
+    for (session, deliveries) in Dictionary(grouping: deliveries, by: \.sessionID).sorted(by: {
+      $0.key < $1.key
+    }) {
+      let ended = deliveries.filter { $0.state != .pending }.map(\.id)
+      let found: Void? = runtime.update(session) { machine, step in
+        step.attempts = deliveries
+        if !ended.isEmpty { machine.apply(.settled(ended), &step) }
+        step.onCommit.append { settled(deliveries, $0) }
+      }
+      guard found == nil else { continue }
+      // The session cannot be read, or was deleted.
+      var change = LedgerChange()
+      change.updatedDeliveries = deliveries
+      change.owner = session
+      runtime.recorder.record(change) { settled(deliveries, $0) }
+    }
+  }
+}
+
+/// The needs of a delivery's attempt.
+package enum DeliveryPreparation: Sendable {
+  case send(DeliveryTarget)
+  /// The message is given up without a request.
+  case refused(String)
+  /// Another service sends the message, or its endpoint is disabled.
+  case elsewhere
+}
+
+/// The receiver of a message.
+package struct DeliveryTarget: Sendable {
+  package var url: String
+  package var headers = HTTPHeaders()
+  /// The keys that sign; empty for the service's own.
+  package var keys: [SigningKey] = []
+  /// Whether the response's body is the answer to a decision.
+  package let wantsAnswer: Bool
+}
