@@ -157,6 +157,16 @@ package final class Cluster: Sendable {
     }
   }
 
+  /// Sends a JSON request about the memory of services to every other service, and returns their replies.
+  package func sendToOthers(
+    _ request: ServerRequest, _ json: [UInt8], of tenant: Tenant
+  ) async throws(ClusterError) -> [[UInt8]] {
+    if isSingleNode { return [] }
+    do throws(PeerFailure) { return try await forwarder.sendToAll(request, json, of: tenant) } catch {
+      throw .ownerLost
+    }
+  }
+
   /// A message of another service.
   package enum Incoming {
     /// A query about this service's memory, with the reply.

@@ -1,5 +1,7 @@
 /// Ferry's records. A committed change survives a crash and a power failure, if the ledger is durable.
-package protocol Ledger: TaskRecords, SessionRecords, JournalRecords, ProcessQueues, OutboxRecords {
+package protocol Ledger: TaskRecords, GroupRecords, SessionRecords, JournalRecords, ProcessQueues,
+  OutboxRecords
+{
   /// Queues a change and returns at once. The changes of a session are written in the order of the calls.
   func append(_ entry: CommitEntry)
 

@@ -102,6 +102,20 @@ package enum Limits {
   package static let urlBytes = Limit("url", 64 << 10, "a URL", in: .bytes, beyond: refused)
   package static let descriptionBytes = Limit(
     "description", 64 << 10, "the description of a session or task", in: .bytes, beyond: refused)
+  package static let groupBytes = Limit(
+    "group", 128, "the name of a task's group", in: .bytes, beyond: refused)
+  package static let labels = Limit("labels", 32, "labels of a task", beyond: refused)
+  package static let labelKeyBytes = Limit(
+    "label-key", 63, "the key of a label", in: .bytes, beyond: refused)
+  package static let labelValueBytes = Limit(
+    "label-value", 256, "the value of a label", in: .bytes, beyond: refused)
+  package static let searchBytes = Limit(
+    "search-text", 256, "a text that a list of tasks searches for: `url`, `urlPrefix` or `description`",
+    in: .bytes, beyond: "400; 422 in the body of a request")
+  package static let searchedTasks = Limit(
+    "searched-tasks", 5000,
+    "tasks whose URL and description one page searches; a task with more than 1 KiB of them counts several times",
+    beyond: "the page ends early, with a cursor for the rest")
   package static let hostBytes = Limit(
     "host", 253, "a host's name (RFC 1035 §3.1)", in: .bytes,
     beyond: "422 with the field; 400 inside the URL of a proxy")
@@ -329,7 +343,8 @@ package enum Limits {
     targetBytes, requestHeadSeconds, idleSeconds, compressedResumeDataBytes, unfinishedTasks,
     submittedTaskBytes, pageItems, pageBytes,
     waitSeconds,
-    methodBytes, urlBytes, descriptionBytes, hostBytes, userBytes, passwordBytes, realmBytes, fields,
+    methodBytes, urlBytes, descriptionBytes, groupBytes, labels, labelKeyBytes, labelValueBytes,
+    searchBytes, searchedTasks, hostBytes, userBytes, passwordBytes, realmBytes, fields,
     fieldBytes,
     headBytes, streamBytes, secretNames, secretNameBytes, configurationBytes, rootBytes, roots,
     rootsOfOneSubject,

@@ -24,7 +24,13 @@ extension CompositeLedger {
   }
 
   package func tasks(_ query: TaskQuery) async throws(LedgerError) -> [TransferTask] {
-    try await ledger(of: query.session).tasks(query)
+    if case .session(let session) = query.scope { return try await ledger(of: session).tasks(query) }
+    if query.isOfMemory { return hasMemory ? try await memory.tasks(query) : [] }
+    let others = try await durable.tasks(query)
+    guard hasMemory else { return others }
+    let own = try await memory.tasks(query)
+    let all = (own + others).sorted { query.order.isAscending($0.id, $1.id) }
+    return Array(all.prefix(query.limit))
   }
 
   package func tasks(_ ids: [TaskID]) async throws(LedgerError) -> [TransferTask] {
@@ -56,9 +62,10 @@ extension CompositeLedger {
   }
 
   package func decisions(
-    of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
+    of session: SessionID, state: Decision.State?, after: DecisionID?, order: ListOrder, limit: Int
   ) async throws(LedgerError) -> [Decision] {
-    try await ledger(of: session).decisions(of: session, state: state, after: after, limit: limit)
+    try await ledger(of: session).decisions(
+      of: session, state: state, after: after, order: order, limit: limit)
   }
 
   package func bodyFiles(of session: SessionID) async throws(LedgerError) -> [TaskID] {
@@ -78,6 +85,27 @@ extension CompositeLedger {
     if hasMemory, try await memory.hasBodyFile(id) { return true }
     return try await durable.hasBodyFile(id)
   }
+}
+
+// MARK: Groups
+
+/// Tasks of ephemeral sessions have no groups.
+extension CompositeLedger {
+  package func group(_ key: TaskGroupKey) async throws(LedgerError) -> TaskGroup? {
+    try await durable.group(key)
+  }
+
+  package func counts(of key: TaskGroupKey) async throws(LedgerError) -> GroupCounts {
+    try await durable.counts(of: key)
+  }
+
+  package func groups(
+    of tenant: Tenant, after: TaskGroup?, order: ListOrder, limit: Int
+  ) async throws(LedgerError) -> [TaskGroup] {
+    try await durable.groups(of: tenant, after: after, order: order, limit: limit)
+  }
+
+  package func closedGroups() async throws(LedgerError) -> [TaskGroup] { try await durable.closedGroups() }
 }
 
 // MARK: Sessions, configurations, files and replies
@@ -104,17 +132,17 @@ extension CompositeLedger {
   }
 
   package func configurations(
-    of tenant: Tenant, after: String?, limit: Int
+    of tenant: Tenant, after: ConfigurationCursor?, order: ListOrder?, limit: Int
   ) async throws(LedgerError) -> [NamedConfiguration] {
-    try await durable.configurations(of: tenant, after: after, limit: limit)
+    try await durable.configurations(of: tenant, after: after, order: order, limit: limit)
   }
 
   package func file(_ id: FileID) async throws(LedgerError) -> StoredFile? { try await durable.file(id) }
 
   package func files(
-    of tenant: Tenant, after: FileID?, limit: Int
+    of tenant: Tenant, after: FileID?, order: ListOrder, limit: Int
   ) async throws(LedgerError) -> [StoredFile] {
-    try await durable.files(of: tenant, after: after, limit: limit)
+    try await durable.files(of: tenant, after: after, order: order, limit: limit)
   }
 
   package func idempotentReply(
@@ -184,8 +212,7 @@ extension CompositeLedger {
     let others = try await durable.deliveries(query)
     guard hasMemory else { return others }
     let own = try await memory.deliveries(query)
-    let isEarlier: (DeliveryID, DeliveryID) -> Bool = query.isNewestFirst ? { $0 > $1 } : { $0 < $1 }
-    return Array((own + others).sorted { isEarlier($0.id, $1.id) }.prefix(query.limit))
+    return Array((own + others).sorted { query.order.isAscending($0.id, $1.id) }.prefix(query.limit))
   }
 
   package func endpoints() async throws(LedgerError) -> [WebhookEndpoint] { try await durable.endpoints() }

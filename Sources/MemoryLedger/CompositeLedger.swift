@@ -33,7 +33,7 @@ package final class CompositeLedger: Ledger {
       + change.editedTasks.map(\.sessionID) + change.events.map(\.sessionID)
       + change.newDeliveries.map(\.sessionID) + change.updatedDeliveries.map(\.sessionID)
       + change.newDecisions.map(\.sessionID) + change.settledDecisions.map(\.sessionID)
-      + change.lastIdentifiers.keys
+      + change.lastIdentifiers.keys + (change.deletedTasks.isEmpty ? [] : [change.owner].compactMap { $0 })
       + [
         change.repliedSession, change.deletedSession, change.partlyDeletedSession,
         change.sessionOfDeletedBodies,

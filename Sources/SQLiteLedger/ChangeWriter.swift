@@ -23,10 +23,21 @@ struct ChangeWriter {
   func commit() throws { try statements.commit.run() }
   func rollback() { _ = try? statements.rollback.run() }
 
-  /// - Parameter fragments: the change's events, with their numbers.
-  func write(_ change: LedgerChange, _ fragments: [JournalFragment]) throws {
+  /// - Parameters:
+  ///   - fragments: the change's events, with their numbers.
+  ///   - tenants: the tenants of the sessions in which the change creates tasks.
+  func write(
+    _ change: LedgerChange, _ fragments: [JournalFragment], _ tenants: [SessionID: Tenant]
+  ) throws {
     for session in change.sessions { try write(session, .session, statements.sessions.keep) }
-    for task in change.createdTasks { try write(task, .createdTask, statements.tasks.insert) }
+    for task in change.createdTasks { try insert(task, of: tenants[task.sessionID]) }
+    for (group, time) in change.closedGroups {
+      try statements.tasks.closeGroup.run(
+        .time(time), .string(group.tenant.name), .blob(box.names.name(group: group.name, of: group.tenant)))
+    }
+    for group in change.completedGroups {
+      try write(group, .completedGroup, statements.tasks.completeGroup)
+    }
     for (session, identifier) in change.lastIdentifiers {
       try statements.sessions.setLastIdentifier.run(.integer(Int64(identifier)), .id(session))
     }
@@ -70,9 +81,28 @@ struct ChangeWriter {
       try statements.tasks.wipe.run(.id(session))
       try statements.replies.wipe.run(.id(session))
     }
+    for task in change.deletedTasks { try delete(task) }
     if let session = change.partlyDeletedSession { try sessions.deleteSlice(session) }
     if let session = change.deletedSession { try sessions.delete(session) }
     if let pruned = change.pruning { try pruning.write(pruned) }
+  }
+
+  private func insert(_ task: TransferTask, of tenant: Tenant?) throws {
+    let created = CreatedTask(task: task, tenant: tenant)
+    try write(created, .createdTask, statements.tasks.insert)
+    if let tenant, let name = task.group {
+      let group = TaskGroup(TaskGroupKey(tenant: tenant, name: name), createdAt: task.createdAt)
+      try write(group, .group, statements.tasks.keepGroup)
+    }
+    for key in created.labelKeys(box) { try statements.tasks.insertLabel.run(.blob(key), .id(task.id)) }
+  }
+
+  /// Deletes an ended task with its decisions and events. Its deliveries stay.
+  private func delete(_ task: TaskID) throws {
+    guard try statements.tasks.prune.run(.id(task)) > 0 else { return }
+    try statements.journal.reserveWritten.run()
+    try statements.journal.deleteOfTask.run(.id(task))
+    try statements.decisions.deleteOfTask.run(.id(task))
   }
 
   private func write<Source>(

@@ -188,22 +188,25 @@ final class LedgerWriter: @unchecked Sendable {
       return .notOwner
     }
     guard !change.isEmpty else { return nil }
-    try findTenants(of: change.events, in: database)
+    try findTenants(of: change, in: database)
     let fragments = render(change, &draft.sequence)
-    try writer.write(change, fragments)
+    try writer.write(change, fragments, tenants)
     if fragments.contains(where: { !$0.isProgressOnly }) { draft.outcome.hasDurableEvents = true }
     draft.outcome.fragments += fragments
     return nil
   }
 
   /// Looks up the tenants of unknown sessions, which other processes may have created.
-  private func findTenants(of events: [TransferEvent], in database: Database) throws {
+  private func findTenants(of change: LedgerChange, in database: Database) throws {
     var last: SessionID?
-    for event in events where event.sessionID != last {
-      last = event.sessionID
-      guard tenants[event.sessionID] == nil else { continue }
-      tenants[event.sessionID] = try SessionTenants.tenant(of: event.sessionID, database)
+    func find(_ session: SessionID) throws {
+      guard session != last else { return }
+      last = session
+      guard tenants[session] == nil else { return }
+      tenants[session] = try SessionTenants.tenant(of: session, database)
     }
+    for event in change.events { try find(event.sessionID) }
+    for task in change.createdTasks { try find(task.sessionID) }
   }
 
   private func render(_ change: LedgerChange, _ sequence: inout Int64) -> [JournalFragment] {

@@ -84,17 +84,18 @@ extension SQLiteLedger {
 
   package func deliveries(_ query: DeliveryQuery) async throws(LedgerError) -> [WebhookDelivery] {
     let reader = readers.reader(of: .delivery)
+    let isNewestFirst = query.order == .newest
     let source: Query =
       if query.task != nil {
-        query.isNewestFirst ? .newestDeliveriesOfTask : .deliveriesOfTask
+        isNewestFirst ? .newestDeliveriesOfTask : .deliveriesOfTask
       } else if query.endpoint != nil {
-        query.isNewestFirst ? .newestDeliveriesOfEndpoint : .deliveriesOfEndpoint
+        isNewestFirst ? .newestDeliveriesOfEndpoint : .deliveriesOfEndpoint
       } else if query.state == .failed {
-        query.isNewestFirst ? .newestFailedDeliveries : .failedDeliveries
+        isNewestFirst ? .newestFailedDeliveries : .failedDeliveries
       } else {
-        query.isNewestFirst ? .newestDeliveriesOfTenant : .deliveriesOfTenant
+        isNewestFirst ? .newestDeliveriesOfTenant : .deliveriesOfTenant
       }
-    let after = query.after.map { Data($0.bytes) } ?? (query.isNewestFirst ? nil : Data())
+    let after = query.after.map { Data($0.bytes) } ?? (isNewestFirst ? nil : Data())
     return try await readers.read { database in
       try reader.all(
         database, source,

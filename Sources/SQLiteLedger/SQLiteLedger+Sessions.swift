@@ -68,18 +68,19 @@ extension SQLiteLedger {
   }
 
   package func configurations(
-    of tenant: Tenant, after: String?, limit: Int
+    of tenant: Tenant, after: ConfigurationCursor?, order: ListOrder?, limit: Int
   ) async throws(LedgerError) -> [NamedConfiguration] {
     let reader = readers.reader(of: .configuration)
     // Keyed hashes have no order. This opens all names of the tenant, and the documents of one page.
     return try await readers.read { [box = readers.box] database in
       let names = try reader.all(database, .configurationNames, [tenant.name]) { row throws(UnreadableRow) in
-        ConfigurationName(tenant: tenant, text: try row.text(.configurationName))
+        ConfigurationCursor(name: try row.text(.configurationName), createdAt: try row.time(.created))
       }
-      let rest = names.filter { Self.precedes(after ?? "", $0.text) }
-        .sorted { Self.precedes($0.text, $1.text) }
+      let rest = names.filter { name in after.map { $0.precedes(name, in: order) } ?? true }
+        .sorted { $0.precedes($1, in: order) }
       var found: [NamedConfiguration] = []
-      for name in rest where found.count < limit {
+      for place in rest where found.count < limit {
+        let name = ConfigurationName(tenant: tenant, text: place.name)
         found += try reader.all(database, .configuration, [tenant.name, Data(box.names.name(name))]) {
           row throws(UnreadableRow) in try NamedConfiguration(row)
         }
@@ -93,13 +94,13 @@ extension SQLiteLedger {
   }
 
   package func files(
-    of tenant: Tenant, after: FileID?, limit: Int
+    of tenant: Tenant, after: FileID?, order: ListOrder, limit: Int
   ) async throws(LedgerError) -> [StoredFile] {
     let reader = readers.reader(of: .file)
     return try await readers.read { database in
       try reader.all(
-        database, .filesOfTenant,
-        [tenant.name, Data(after?.bytes ?? [])], limit: limit
+        database, order == .oldest ? .filesOfTenant : .newestFiles,
+        [tenant.name, Data(after?.bytes ?? order.start)], limit: limit
       ) { row throws(UnreadableRow) in try StoredFile(row) }
     }
   }

@@ -16,14 +16,10 @@ extension SQLiteLedger {
 
   package func tasks(_ query: TaskQuery) async throws(LedgerError) -> [TransferTask] {
     let reader = readers.reader(of: .task)
-    return try await readers.read { database in
-      try reader.all(
-        database, .tasksOfSession,
-        [
-          Data(query.session.bytes), Data(query.after?.bytes ?? []), query.kind?.rawValue,
-          query.state?.rawValue,
-        ], limit: query.limit
-      ) { row throws(UnreadableRow) in try TransferTask(row) }
+    return try await readers.read { [box = readers.box] database in
+      try reader.all(database, Query(listing: query), query.arguments(box), limit: query.limit) {
+        row throws(UnreadableRow) in try TransferTask(row)
+      }
     }
   }
 
@@ -69,13 +65,13 @@ extension SQLiteLedger {
   }
 
   package func decisions(
-    of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
+    of session: SessionID, state: Decision.State?, after: DecisionID?, order: ListOrder, limit: Int
   ) async throws(LedgerError) -> [Decision] {
     let reader = readers.reader(of: .decision)
     return try await readers.read { database in
       try reader.all(
-        database, .decisionsOfSession, [Data(session.bytes), Data(after?.bytes ?? []), state?.rawValue],
-        limit: limit
+        database, order == .oldest ? .decisionsOfSession : .newestDecisions,
+        [Data(session.bytes), Data(after?.bytes ?? order.start), state?.rawValue], limit: limit
       ) { row throws(UnreadableRow) in try Decision(row) }
     }
   }

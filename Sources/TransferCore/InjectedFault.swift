@@ -15,6 +15,8 @@ package enum InjectedFault: String, CaseIterable, Sendable {
   // The edges of the service
   case admitsEveryRepeat, admitsRepeatsAtOnce, ignoresTheTenant, losesResumes, losesHandovers, dropsDeadlines
   case settlesNoMessage
+  // Groups of tasks
+  case forgetsClosedGroups, admitsTasksOfClosedGroups
   // The machine of a session
   case endsTwice, withdrawsNothing, countsNothingDown, handsNothingOver, answersTwice, finishesNoEvents
   case becomesInvalidTooEarly, asksTheCancelled, ignoresTheExpiry

@@ -31,10 +31,22 @@ extension TenantView {
     try await service.authorization.task(id, of: tenant)
   }
 
-  package func tasks(_ query: TaskQuery) async throws(ServiceError) -> [TransferTask] {
-    var query = query
-    query.session = try session(query.session).id
-    return try await service.tasks.page(query)
+  /// - Parameters:
+  ///   - session: the session of the tasks, or `nil` for all sessions of the tenant.
+  ///   - inMemoryOnly: whether only the tasks of ephemeral sessions of this service are wanted.
+  package func tasks(
+    of session: SessionID?, _ filter: TaskFilter, after: TaskID? = nil, order: ListOrder, limit: Int,
+    inMemoryOnly: Bool = false
+  ) async throws(ServiceError) -> TaskPage {
+    let scope: TaskQuery.Scope =
+      if let session { .session(try self.session(session).id) } else { .tenant(tenant) }
+    var query = TaskQuery(scope, of: tenant, filter, after: after, order: order, limit: limit)
+    query.isOfMemory = inMemoryOnly
+    return try await service.lists.page(query)
+  }
+
+  package func deleteTask(_ id: TaskID) async throws(ServiceError) {
+    try await service.deletion.delete(task(id))
   }
 
   package func metrics(of id: TaskID) async throws(ServiceError) -> [UInt8]? {
@@ -81,6 +93,30 @@ extension TenantView {
 
   package func resumeData(of id: TaskID) async throws(ServiceError) -> String? {
     try await service.resumeData.resumeData(of: task(id))
+  }
+}
+
+// MARK: Groups
+
+extension TenantView {
+  package func group(_ name: String) async throws(ServiceError) -> CountedGroup {
+    try await service.groups.group(TaskGroupKey(tenant: tenant, name: name))
+  }
+
+  package func groups(
+    after: TaskGroup?, order: ListOrder, limit: Int
+  ) async throws(ServiceError) -> [CountedGroup] {
+    try await service.groups.page(of: tenant, after: after, order: order, limit: limit)
+  }
+
+  package func closeGroup(_ name: String) async throws(ServiceError) -> CountedGroup {
+    try await service.groups.close(
+      TaskGroupKey(tenant: tenant, name: name), at: service.identifiers.now())
+  }
+
+  /// Waits until all tasks of the group have ended, `seconds` have passed, or the service begins to stop.
+  package func waitForEnd(ofGroup name: String, seconds: Double) async throws(ServiceError) -> CountedGroup {
+    try await service.groups.waitForEnd(of: TaskGroupKey(tenant: tenant, name: name), seconds: seconds)
   }
 }
 
@@ -136,8 +172,10 @@ extension TenantView {
     try await service.authorization.file(id, of: tenant)
   }
 
-  package func files(after: FileID?, limit: Int) async throws(ServiceError) -> [StoredFile] {
-    try await service.files.page(of: tenant, after: after, limit: limit)
+  package func files(
+    after: FileID?, order: ListOrder, limit: Int
+  ) async throws(ServiceError) -> [StoredFile] {
+    try await service.files.page(of: tenant, after: after, order: order, limit: limit)
   }
 
   /// Returns a function that streams a range of the file's bytes.
@@ -153,6 +191,23 @@ extension TenantView {
 // MARK: Events
 
 extension TenantView {
+  /// Returns a page of stored events.
+  /// - Parameters:
+  ///   - session: the session of the events, if they are of one session or of one task.
+  ///   - seconds: how long to wait for the first event.
+  package func events(
+    ofSession session: SessionID? = nil, ofTask task: TaskID? = nil, _ filter: EventFilter, limit: Int,
+    waiting seconds: Double?
+  ) async throws(ServiceError) -> EventPage {
+    if let task {
+      return try await service.eventPages.page(
+        .task(task), of: self.task(task).sessionID, filter, limit: limit, waiting: seconds)
+    }
+    let id = try session.map { id throws(ServiceError) in try self.session(id).id }
+    return try await service.eventPages.page(
+      id.map { .session($0) } ?? .tenant(tenant), of: id, filter, limit: limit, waiting: seconds)
+  }
+
   /// Opens a stream of the events of all the tenant's sessions.
   package func events(_ filter: EventFilter) async throws(ServiceError) -> EventSubscription {
     try await service.streams.subscribe(.tenant(tenant), of: nil, filter)

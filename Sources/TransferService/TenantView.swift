@@ -57,10 +57,11 @@ extension TenantView {
   }
 
   package func sessions(
-    type: SessionType?, state: SessionState?, after: SessionID?, limit: Int
+    type: SessionType?, state: SessionState?, after: SessionID?, order: ListOrder = .oldest, limit: Int
   ) -> [TransferSession] {
     _ = service.sessions.shared(of: tenant)
-    return service.sessions.page(of: tenant, type: type, state: state, after: after, limit: limit)
+    return service.sessions.page(
+      of: tenant, type: type, state: state, after: after, order: order, limit: limit)
   }
 
   package func invalidate(
@@ -132,9 +133,10 @@ extension TenantView {
   }
 
   package func decisions(
-    of id: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
+    of id: SessionID, state: Decision.State?, after: DecisionID?, order: ListOrder, limit: Int
   ) async throws(ServiceError) -> [Decision] {
-    try await service.decisions.page(of: session(id).id, state: state, after: after, limit: limit)
+    try await service.decisions.page(
+      of: session(id).id, state: state, after: after, order: order, limit: limit)
   }
 
   package func answer(_ id: DecisionID, with value: JSONValue) async throws -> Decision {
@@ -155,9 +157,9 @@ extension TenantView {
   }
 
   package func configurations(
-    after: String?, limit: Int
+    after: ConfigurationCursor?, order: ListOrder?, limit: Int
   ) async throws(ServiceError) -> [NamedConfiguration] {
-    try await service.configurations.page(of: tenant, after: after, limit: limit)
+    try await service.configurations.page(of: tenant, after: after, order: order, limit: limit)
   }
 
   package func createConfiguration(

@@ -23,6 +23,10 @@ package final class TransferService: Sendable {
   let credentials: SessionCredentials
   let caches: SessionCaches
   let tasks: Tasks
+  let lists: TaskLists
+  let deletion: TaskDeletion
+  let eventPages: EventPages
+  let groups: TaskGroups
   let authorization: TenantAuthorization
   let resumeData: ResumeDataOperations
   let decisions: Decisions
@@ -85,10 +89,12 @@ package final class TransferService: Sendable {
     credentials = SessionCredentials(sessions: sessions)
     caches = SessionCaches(sessions: sessions)
     tasks = Tasks(runtime: runtime, sessions: sessions, identifiers: identifiers)
+    lists = TaskLists(tasks: tasks)
     authorization = TenantAuthorization(sessions: sessions, tasks: tasks)
     resumeData = ResumeDataOperations(
       tasks: tasks, authorization: authorization, sealer: ResumeDataSealer(box: box))
     bodies = Bodies(runtime: runtime, tasks: tasks, smallBodyLimit: limits.smallBodyLimit)
+    deletion = TaskDeletion(bodies: bodies)
     files = Files(blobs: blobs, bodies: bodies, authorization: authorization)
     spools = BodySpoolFactory(files: files)
     decisions = Decisions(runtime: runtime, sessions: sessions, files: files, tagger: answerTagger)
@@ -99,6 +105,8 @@ package final class TransferService: Sendable {
       identifiers: identifiers, spawn: spawn, logger: logger)
     outbox = Outbox(runtime: runtime, decisions: decisions, endpoints: endpoints, now: now)
     deliveries = Deliveries(outbox: outbox, recorder: recorder, now: now)
+    eventPages = EventPages(streams: streams)
+    groups = TaskGroups(pages: eventPages, completer: GroupCompleter(runtime: runtime, deliveries: toEndpoints, now: now))
     workerReports = WorkerReportReader(runtime: runtime, spawn: spawn, logger: logger)
     orphans = OrphanCollector(runtime: runtime, blobs: blobs, now: now, logger: logger)
     shards = LocalShardHolder(
@@ -150,6 +158,8 @@ package final class TransferService: Sendable {
   /// Deletes expired rows and files, then the oldest bodies beyond the limit of bytes.
   package func prune(by retention: Retention) async throws(ServiceError) -> PrunedCounts {
     try await outbox.expire(by: identifiers.now().adding(seconds: -retention.deliveries))
+    // The service that closed a group may have died before it completed the group.
+    if cluster.isLeader { runtime.groupCallback.deliver(nil) }
     // One service prunes the database that all share.
     return try await pruner.prune(by: retention, in: cluster.isLeader ? [.memory, .durable] : [.memory])
   }
@@ -157,7 +167,10 @@ package final class TransferService: Sendable {
   /// Publishes the commits of other processes, and notices a take-over.
   package func publishRemoteCommits() {
     runtime.recorder.store.publishRemoteCommits()
-    if !cluster.isSingleNode { endpoints.refreshSoon() }
+    guard !cluster.isSingleNode else { return }
+    endpoints.refreshSoon()
+    // Another service may have completed a group whose messages this one sends.
+    runtime.recorder.outboxChanged.deliver(.isUnknown)
   }
 
   /// Looks for reports from the worker.

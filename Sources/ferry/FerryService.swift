@@ -289,17 +289,6 @@ struct EngineService: ServiceLifecycle.Service {
   }
 }
 
-private struct DispatcherService: ServiceLifecycle.Service {
-  let dispatcher: WebhookDispatcher
-  let sender: WebhookSender
-  func run() async throws {
-    dispatcher.start()
-    try? await gracefulShutdown()
-    dispatcher.stop()
-    await sender.stop()
-  }
-}
-
 /// Start-up work that is too long to delay the start.
 private struct CatchUpService: ServiceLifecycle.Service {
   private static let pause = Duration.seconds(1)

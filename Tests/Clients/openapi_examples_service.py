@@ -231,6 +231,7 @@ def creations(talk, origin, name, **target):
     video = {"kind": "download", "resume": True, "request": request(origin, "/video.mp4")}
     running = talk.call(name, 202, "runningTask", json=video, headers={"Prefer": "wait=4"}, **target)["id"]
     talk.call("getTask", 200, "runningTask", task=running)
+    talk.call(name, 202, "forgottenTask", json=download, headers={"Prefer": "wait=4"}, **target)
     talk.call("cancelTask", 200, "cancelledDownload", task=running, json={"producingResumeData": True})
     talk.call("getResumeData", 200, task=running)
     return finished, suspended
@@ -249,7 +250,13 @@ def tasks(talk, origin, session):
         "kind": "data", "resume": True, "request": {"url": "http://10.0.0.1/"}})
     talk.call("getMetrics", 200, "metrics", task=finished)
     talk.call("listTasks", 200, "taskPage", session=quiet, query={"limit": 1})
+    talk.call("listAllTasks", 200, "taskPage", query={"limit": 1, "neverResumed": "true"})
+    for name in ("cancelTasks", "suspendTasks", "resumeTasks", "deleteTasks"):
+        talk.call(name, 200, json={"group": "import-2026-11", "outcome": "failed"})
+    talk.call("deleteTask", 204, task=talk.client.post(
+        "/v1/tasks", json={"kind": "data", "resume": True, "request": request(origin)}, headers={"Prefer": f"wait={PATIENCE}"}).json()["id"])
 
+    groups(talk, origin)
     streams(talk, origin, finished)
     bodies(talk, origin, quiet)
     talk.call("getCache", 200, session=quiet, query={"limit": 1}, until=lambda cache: cache["countOfEntries"])
@@ -260,6 +267,18 @@ def tasks(talk, origin, session):
     talk.call("sendBody", 204, task=upload, content=Origin.text)
 
 
+def groups(talk, origin):
+    grouped = {"kind": "data", "group": "import-2026-11", "request": request(origin)}
+    talk.client.post("/v1/tasks", json=grouped)
+    group = {"group": "import-2026-11"}
+    talk.call("listGroups", 200, "groupPage")
+    talk.call("getGroup", 200, "openGroup", **group)
+    for name in ("suspendGroup", "resumeGroup", "cancelGroup"):
+        talk.call(name, 200, **group)
+    talk.call("closeGroup", 200, "completedGroup", until=lambda group: group["state"] == "completed", **group)
+    talk.call("getGroup", 200, "completedGroup", **group)
+
+
 def streams(talk, origin, finished):
     """Reads the events of a finished download, of a session with a download, and of all sessions."""
     only = {"after": 0, "types": "task.didCreate,task.didChangeState,downloadTask.didFinishDownloading,task.didComplete"}
@@ -268,10 +287,14 @@ def streams(talk, origin, finished):
         return text.endswith("\n\n") and "task.didComplete" in [each["event"] for each in events(text)]
 
     talk.call("streamTaskEvents", 200, "eventStream", task=finished, query=only, until=ended)
+    page = {"query": {"after": 0, "types": "task.didCreate", "limit": 1}, "headers": {"Accept": "application/json"}}
+    talk.call("streamTaskEvents", 200, "eventPage", task=finished, **page)
     session = talk.call("createSession", 201, "plainSession", json={})["id"]
     download = {"kind": "download", "resume": True, "request": request(origin, "/photo.jpg")}
     talk.client.post(f"/v1/sessions/{session}/tasks", json=download)
     text = talk.call("streamSessionEvents", 200, "eventStream", session=session, query=only, until=ended)
+    talk.call("streamSessionEvents", 200, "eventPage", session=session, **page)
+    talk.call("streamEvents", 200, "eventPage", **page)
     talk.call("streamEvents", 200, "eventStream", query={**only, "after": int(events(text)[0]["id"]) - 1}, until=ended)
 
 

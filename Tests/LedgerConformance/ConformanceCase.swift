@@ -23,4 +23,6 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
     + SharedLedgerConformance.cases
     + RecordConformance.cases
     + DeliveryConformance.cases
+    + TaskListConformance.cases
+    + GroupConformance.cases
 }

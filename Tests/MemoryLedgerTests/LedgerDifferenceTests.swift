@@ -251,10 +251,10 @@ import TransferModel
     add("background", try await store.pendingBackgroundDeliveries().map { "\($0)" }.sorted())
     add("next", try await store.nextSampleTime(after: Timestamp(microseconds: 1)) as Any)
     add("destinations", try await store.pendingDestinations(after: nil, limit: 9))
-    for isNewestFirst in [false, true] {
+    for order in ListOrder.allCases {
       var query = DeliveryQuery(of: .default, limit: 99)
-      query.isNewestFirst = isNewestFirst
-      add("deliveries \(isNewestFirst)", try await store.deliveries(query).map(\.id))
+      query.order = order
+      add("deliveries \(order)", try await store.deliveries(query).map(\.id))
     }
     for tenant in [Tenant.default, Tenant(name: "t")] {
       for number in 1...few {

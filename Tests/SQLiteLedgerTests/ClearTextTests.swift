@@ -31,7 +31,7 @@ import TransferModel
     "error",
     "validator", "metrics", "small", "event", "endpoint", "query", "payload", "failure", "argument", "answer",
     "type", "host", "realm", "user", "password", "cookie", "value", "domain", "path", "configuration", "key",
-    "location", "reply", "command", "work", "news",
+    "location", "reply", "command", "work", "news", "group", "label",
   ]
 
   /// Changes with one value of each kind. Each text that a client or an origin chooses contains a marker.
@@ -81,6 +81,8 @@ import TransferModel
       kind: .data,
       request: TransferRequest(url: "http://a.test/?\(marker("url"))", method: "POST", body: body))
     specification.completion = Webhook(url: "http://a.test/?\(marker("completion"))", secret: nil)
+    specification.preferences.group = marker("group")
+    specification.preferences.labels = [TaskLabel(key: "a", value: marker("label"))]
     return TransferTask(
       id: GoldenSamples.id(3), sessionID: session, taskIdentifier: 1, createdAt: time,
       specification: specification)
@@ -166,6 +168,12 @@ import TransferModel
   private func expectNames(_ box: SecretBox, isRotated: Bool = false) async throws {
     let store = try SQLiteLedger(path: path, box: box) { _ in }
     #expect(try await store.configuration(Self.named.name) == Self.named)
+    for isGroup in [true, false] {
+      var filter = TaskFilter()
+      if isGroup { filter.group = Self.marker("group") } else { filter.labels = Self.task.labels }
+      let query = TaskQuery(.tenant(Self.tenant), of: Self.tenant, filter, limit: 9)
+      #expect(try await store.tasks(query).map(\.id) == [Self.task.id])
+    }
     #expect(try await store.configurations(of: Self.tenant, after: nil, limit: 9) == [Self.named])
     #expect(try await store.reply(under: Self.reply.key) == Self.reply)
     var again = LedgerChange()
@@ -203,6 +211,45 @@ import TransferModel
     #expect(try found() == ["tenant"])
   }
 
+  /// Keyed hashes of these columns are compared with hashes under each key, so they are not renewed.
+  private static let unchanged: Set<String> = ["idempotency.fingerprint", "decision.answer_tag"]
+
+  /// Returns the values of the columns that are neither sealed nor ids nor texts in clear.
+  private func hashes() throws -> [String: Set<Data>] {
+    let sealed = SealedDocument.allCases.map(\.place) + SealedText.allCases.map(\.place)
+    let ids: Set<StoredColumn> = [.id, .session, .task, .decision, .byte]
+    let queue = try DatabaseQueue(path: path)
+    var found: [String: Set<Data>] = [:]
+    for table in StoredTable.allCases {
+      for column in try queue.read({ try $0.columns(in: table.rawValue) }) where column.type == "BLOB" {
+        let place = ColumnReference(table, try #require(StoredColumn(rawValue: column.name)))
+        guard !sealed.contains(place), !ids.contains(place.column), !Self.unchanged.contains(place.name)
+        else {
+          continue
+        }
+        found[place.name] = try queue.read { database in
+          try Data.fetchSet(
+            database, sql: "SELECT \(column.name) FROM \(table) WHERE \(column.name) IS NOT NULL")
+        }
+      }
+    }
+    return found
+  }
+
+  @Test func `rotation renews every keyed hash`() async throws {
+    let store = try SQLiteLedger(path: path, box: Self.box(1)) { _ in }
+    for change in Self.changes { try await store.write(change) }
+    await store.close()
+    let before = try hashes()
+    #expect(before.count > 5)
+    _ = try SecretRotation.run(database: path, from: Self.box(1), to: Self.box(2, 1)) {}
+    let after = try hashes()
+    for (name, old) in before {
+      #expect(!old.isEmpty, "the test writes no value into \(name)")
+      #expect(after[name]?.count == old.count && after[name]?.isDisjoint(with: old) == true, "\(name)")
+    }
+  }
+
   /// The columns with text or bytes in clear. List a new one in docs/operations.md as well.
   @Test func `columns in clear are listed`() throws {
     let queue = try DatabaseQueue()
@@ -224,18 +271,19 @@ import TransferModel
         "decision.task", "file.id", "file.task", "credential.session", "cookie.session",
         "idempotency.session",
         "webhook_endpoint.id", "delivery.endpoint",
-        "command.session", "work.task", "work.session", "shard.byte",
+        "command.session", "work.task", "work.session", "shard.byte", "task_label.task",
         // Tenants.
-        "session.tenant", "journal.tenant", "file.tenant", "configuration.tenant", "idempotency.tenant",
-        "delivery.tenant", "webhook_endpoint.tenant",
+        "session.tenant", "task.tenant", "task_group.tenant", "journal.tenant", "file.tenant",
+        "configuration.tenant", "idempotency.tenant", "delivery.tenant", "webhook_endpoint.tenant",
         "journal_pruning_by_tenant.tenant",
         // Ferry's own words.
-        "session.state", "session.type", "task.state", "task.kind", "delivery.state", "delivery.type",
+        "session.state", "session.type", "task.state", "task.kind", "task.result", "delivery.state",
+        "delivery.type",
         "decision.state", "decision.type", "decision.default_answer", "idempotency.content_type",
         "process.address",
         // Keyed hashes, and the digest of a stored file.
-        "credential.space", "delivery.destination", "cookie.key", "configuration.key", "idempotency.key",
-        "idempotency.fingerprint",
+        "credential.space", "delivery.destination", "cookie.key", "task.group_key", "task_label.key", "task_group.key",
+        "configuration.key", "idempotency.key", "idempotency.fingerprint",
         "decision.answer_tag", "file.sha256",
       ])
   }

@@ -17,7 +17,7 @@ import TransferModel
   private static let variants = [
     "session.document.background", "credential.sealed.certificate", "session.document.more",
     "configuration.document.more", "task.specification.more", "task.outcome.more", "task.outcome.stamped",
-    "task.outcome.retrying", "delivery.history.more",
+    "task.outcome.retrying", "task.specification.grouped", "delivery.history.more",
   ]
 
   /// All kinds of documents and sealed texts. The queues between service and worker have golden documents of their own.
@@ -59,6 +59,8 @@ import TransferModel
       case .replyKey: Array(samples.reply.key.text.utf8)
       case .replyLocation: Array((samples.reply.location ?? "").utf8)
       case .configurationName: Array(samples.named.name.text.utf8)
+      case .groupName: Array("import-2026-11".utf8)
+      case .groupCounts: Document.write(samples.groupCounts)
       }
     }
     func written(_ text: SealedText) -> String? {

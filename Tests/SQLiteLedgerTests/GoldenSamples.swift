@@ -91,6 +91,13 @@ struct GoldenSamples {
     return sample
   }
 
+  var groupCounts: GroupCounts {
+    var counts = GroupCounts()
+    (counts.succeeded, counts.failed, counts.cancelled) = (3, 2, 1)
+    (counts.countOfBytesSent, counts.countOfBytesReceived) = (5, 1 << 40)
+    return counts
+  }
+
   var named: NamedConfiguration {
     NamedConfiguration(
       name: ConfigurationName(tenant: .default, text: "golden"), configuration: configuration,

@@ -120,6 +120,28 @@ import TransferModel
     await store.close()
   }
 
+  /// A task with a group and labels.
+  private var grouped: TransferTask {
+    var specification = TaskSpecification(kind: .data, request: samples.request)
+    specification.preferences.group = "import-2026-11"
+    specification.preferences.labels = [
+      TaskLabel(key: "a", value: ""), TaskLabel(key: "customer", value: "17"),
+    ]
+    return TransferTask(
+      id: samples.task.id, sessionID: session.id, taskIdentifier: 1, createdAt: GoldenSamples.time,
+      specification: specification)
+  }
+
+  @Test func `group and labels are stored`() async throws {
+    try GoldenFiles.expect(grouped.specificationDocument, is: "store/1/task.specification.grouped")
+    var change = LedgerChange()
+    (change.sessions, change.createdTasks) = ([session], [grouped])
+    let store = try await storeAndRead([change])
+    let found = try await store.task(grouped.id)
+    #expect(found?.group == grouped.group && found?.labels == grouped.labels)
+    await store.close()
+  }
+
   @Test func `optional members are written as in the golden documents`() throws {
     for (name, bytes) in documents.sorted(by: { $0.key < $1.key }) {
       try GoldenFiles.expect(bytes, is: "store/1/\(name).more")

@@ -46,6 +46,7 @@ package final class CommitHistory: @unchecked Sendable {
   private var messages: [TaskID: [DeliveryID]] = [:]
   private var taskOfMessage: [DeliveryID: TaskID] = [:]
   private(set) var replies: [IdempotencyKey: IdempotentReply] = [:]
+  var groups: [TaskGroupKey: GroupStory] = [:]
   private(set) var unfinished = 0
   private(set) var ended = 0
   /// The durable event numbers in order, by tenant and by session.
@@ -92,6 +93,7 @@ package final class CommitHistory: @unchecked Sendable {
     for decision in change.newDecisions { take(new: decision) }
     for decision in change.settledDecisions { settle(decision.id, decision.state) }
     for decision in change.newDecisions { checkAlone(decision) }
+    take(groups: change, downloads: downloads)
     if let withdrawn { withdrawAll(in: withdrawn) }
     for event in change.events { checkQuestion(behind: event) }
     take(messages: change)
@@ -129,7 +131,8 @@ package final class CommitHistory: @unchecked Sendable {
     }
     var touched = Set(change.sessions.map(\.id))
     touched.formUnion((change.createdTasks + change.updatedTasks).map(\.sessionID))
-    touched.formUnion(change.events.map(\.sessionID))
+    // Any service may complete a group.
+    touched.formUnion(change.events.filter { $0.tenant == nil }.map(\.sessionID))
     touched.formUnion(change.newDecisions.map(\.sessionID))
     touched.formUnion(change.updatedDeliveries.map(\.sessionID))
     touched.formUnion(change.settledDecisions.compactMap { decisions[$0.id]?.decision.sessionID })
@@ -349,22 +352,23 @@ package final class CommitHistory: @unchecked Sendable {
   // MARK: Streams
 
   private func take(_ fragment: JournalFragment) {
-    guard let session = sessions[fragment.sessionID]?.session else {
+    let known = fragment.sessionID == .ofGroups ? nil : sessions[fragment.sessionID]?.session
+    guard let tenant = fragment.sessionID == .ofGroups ? fragment.tenant : known?.tenant else {
       return violate(.tenantsApart, "an event of an unknown session in the journal")
     }
-    if fragment.tenant != session.tenant {
+    if fragment.tenant != tenant {
       violate(
         .tenantsApart,
-        "an event of \(session.tenant.name) is published for \(fragment.tenant?.name ?? "no tenant")")
+        "an event of \(tenant.name) is published for \(fragment.tenant?.name ?? "no tenant")")
     }
     if fragment.first <= lastNumber {
       violate(.streamsAreWhole, "event \(fragment.first) comes after event \(lastNumber)")
     }
-    trace?("      \(fragment.first)…\(fragment.last) \(session.type) in shard \(session.id.shard.number)")
+    trace?("      \(fragment.first)…\(fragment.last) in shard \(fragment.sessionID.shard.number)")
     lastNumber = max(lastNumber, fragment.last)
     for number in fragment.first...max(fragment.first, fragment.last) {
-      ofTenant[session.tenant, default: []].append((number, session.id))
-      ofSession[session.id, default: []].append((number, session.id))
+      ofTenant[tenant, default: []].append((number, fragment.sessionID))
+      ofSession[fragment.sessionID, default: []].append((number, fragment.sessionID))
     }
   }
 

@@ -21,6 +21,8 @@ package enum Invariant: String, Sendable, CaseIterable {
   case takenOnce = "a process consumes each row of a queue once"
   case verbsTakeEffect = "an acknowledged command takes effect"
   case oneOwnerActs = "a process that was taken over stops writing"
+  case groupsEndOnce =
+    "a closed group gets no new tasks, and one group.didComplete with the right counts when its tasks have ended"
   case bytesStay = "the bytes of an attempt do not change until they are deleted"
   case comesToRest = "after all faults end, every accepted task ends"
   case memoryIsEmpty = "when all tasks have ended, memory is empty"

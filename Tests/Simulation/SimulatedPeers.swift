@@ -30,7 +30,7 @@ struct SimulatedPeers: PeerConnections, @unchecked Sendable {
 
   /// Simulated clients request no lists.
   func fetch(
-    _ request: ServerRequest, _ fields: HTTPFields, upTo limit: Int, from address: String
+    _ request: ServerRequest, _ fields: HTTPFields, body: [UInt8], upTo limit: Int, from address: String
   ) async throws(PeerFailure) -> (fields: HTTPFields, bytes: [UInt8]) {
     throw .unreachable
   }

@@ -114,6 +114,9 @@ extension SimulatedWorld {
       specification.resumePoint = story.row.partial
     }
     specification.resume = !luck.chance(plan.kinds.suspended)
+    if plan.kinds.groups > 0, session.type != .ephemeral, luck.chance(plan.kinds.groups) {
+      specification.preferences.group = "group \(luck.below(3))"
+    }
     if luck.chance(plan.kinds.delayed) {
       // Some dates have passed, or are near.
       let most = luck.chance(500) ? 20 : 600
@@ -129,7 +132,23 @@ extension SimulatedWorld {
     }
   }
 
+  /// Closes one of the groups that have tasks.
+  private func closeGroup(_ luck: inout RandomSource) {
+    let grouped = chronicle.taskOrder.compactMap { chronicle.tasks[$0] }.filter { $0.row.group != nil }
+    guard let story = luck.pick(grouped), let name = story.row.group else { return }
+    let tenant = tenant(of: story.session)
+    call(tenant, about: .session(story.session)) { view, _ in
+      try await view.closeGroup(name)
+    } then: { [self] result in
+      guard case .success(let closed) = result else { return }
+      if closed.group.state == .open || chronicle.groups[closed.group.key]?.isClosed != true {
+        chronicle.violate(.toldBehindTheCommit, "the reply shows a closed group that is not committed")
+      }
+    }
+  }
+
   func createTasks(_ count: Int, in known: SessionID? = nil, _ luck: inout RandomSource) {
+    if plan.kinds.groups > 0, luck.chance(150) { closeGroup(&luck) }
     let story = known.flatMap { chronicle.sessions[$0] } ?? pickSession(&luck)
     guard let session = story?.session else { return createSession(&luck) }
     let wanted = (0..<count).map { _ in specification(session, &luck) }

@@ -87,7 +87,8 @@ extension SimulatedWorld {
 
   private var isOver: Bool {
     chronicle.unfinished == 0 && chronicle.pendingDecisions == 0 && chronicle.pendingDeliveries == 0
-      && !services.isEmpty && services.allSatisfy(isAtRest) && ownedShards == .all && errands.isEmpty
+      && !chronicle.awaitsGroups && !services.isEmpty && services.allSatisfy(isAtRest) && ownedShards == .all
+      && errands.isEmpty
       && workers.count == 1 && worker?.process.hasStarted == true
       && senders.isEmpty && stores.allSatisfy { $0.waitingCount == 0 }
       && worker?.process.worker.isIdle == true && worker?.isDraining == false
@@ -135,6 +136,7 @@ extension SimulatedWorld {
       return "\(chronicle.name(story.id)) (\(story.kind.rawValue), \(type), \(story.row.state)): \(words)"
     }
     var parts = ["\(tasks.count) tasks, \(chronicle.pendingDecisions) decisions"]
+    if chronicle.awaitsGroups { parts.append("a closed group is not completed") }
     parts.append("\(chronicle.pendingDeliveries) messages, \(errands.count) waiting calls")
     for node in services {
       parts.append(

@@ -198,7 +198,8 @@ extension SimulatedWorld {
       case 0: _ = try await view.task(story.id)
       case 1: _ = try await view.cancel(story.id)
       case 2: _ = try view.session(story.session)
-      case 3: _ = try await view.decisions(of: story.session, state: nil, after: nil, limit: 10)
+      case 3:
+        _ = try await view.decisions(of: story.session, state: nil, after: nil, order: .oldest, limit: 10)
       default:
         _ = try await view.events(
           ofTask: story.id, EventFilter(after: 0, types: nil, wantsProgress: false, wantsData: false))

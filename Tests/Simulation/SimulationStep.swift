@@ -74,6 +74,8 @@ package struct Plan: Sendable {
     /// Whether only a part of the services recovers in the end.
     package var healsAPart = false
     package var retries = false
+    /// How many tasks have a group, per mille.
+    package var groups = 0
     package var commitsFirst = 500
     /// Whether the world ends by invalidating its sessions. Otherwise suspended tasks are resumed.
     package var invalidatesAtTheEnd = false
@@ -167,6 +169,9 @@ package struct Plan: Sendable {
     kinds.workers = 1 + random.below(3)
     kinds.healsAPart = random.chance(500)
     kinds.connections = [1, 1, 2, 100][random.below(4)]
+    // A number of its own, so that the worlds without groups stay as they are.
+    var other = RandomSource(seed: seed &* 31 &+ 5)
+    kinds.groups = other.chance(300) ? 300 + other.below(700) : 0
   }
 
   /// Chooses how many decisions are requested: none, some, or every possible one.

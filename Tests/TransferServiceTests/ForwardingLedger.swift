@@ -34,9 +34,9 @@ extension ForwardingLedger {
   func metrics(of id: TaskID) async throws(LedgerError) -> [UInt8]? { try await base.metrics(of: id) }
   func decision(_ id: DecisionID) async throws(LedgerError) -> Decision? { try await base.decision(id) }
   func decisions(
-    of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
+    of session: SessionID, state: Decision.State?, after: DecisionID?, order: ListOrder, limit: Int
   ) async throws(LedgerError) -> [Decision] {
-    try await base.decisions(of: session, state: state, after: after, limit: limit)
+    try await base.decisions(of: session, state: state, after: after, order: order, limit: limit)
   }
   func bodyFiles(of session: SessionID) async throws(LedgerError) -> [TaskID] {
     try await base.bodyFiles(of: session)
@@ -46,6 +46,21 @@ extension ForwardingLedger {
   }
   func hasTasks(_ session: SessionID) async throws(LedgerError) -> Bool { try await base.hasTasks(session) }
   func hasBodyFile(_ id: TaskID) async throws(LedgerError) -> Bool { try await base.hasBodyFile(id) }
+}
+
+// MARK: Groups
+
+extension ForwardingLedger {
+  func group(_ key: TaskGroupKey) async throws(LedgerError) -> TaskGroup? { try await base.group(key) }
+  func counts(of key: TaskGroupKey) async throws(LedgerError) -> GroupCounts {
+    try await base.counts(of: key)
+  }
+  func groups(
+    of tenant: Tenant, after: TaskGroup?, order: ListOrder, limit: Int
+  ) async throws(LedgerError) -> [TaskGroup] {
+    try await base.groups(of: tenant, after: after, order: order, limit: limit)
+  }
+  func closedGroups() async throws(LedgerError) -> [TaskGroup] { try await base.closedGroups() }
 }
 
 // MARK: Sessions, configurations, files and replies
@@ -63,13 +78,15 @@ extension ForwardingLedger {
     try await base.configuration(name)
   }
   func configurations(
-    of tenant: Tenant, after: String?, limit: Int
+    of tenant: Tenant, after: ConfigurationCursor?, order: ListOrder?, limit: Int
   ) async throws(LedgerError) -> [NamedConfiguration] {
-    try await base.configurations(of: tenant, after: after, limit: limit)
+    try await base.configurations(of: tenant, after: after, order: order, limit: limit)
   }
   func file(_ id: FileID) async throws(LedgerError) -> StoredFile? { try await base.file(id) }
-  func files(of tenant: Tenant, after: FileID?, limit: Int) async throws(LedgerError) -> [StoredFile] {
-    try await base.files(of: tenant, after: after, limit: limit)
+  func files(
+    of tenant: Tenant, after: FileID?, order: ListOrder, limit: Int
+  ) async throws(LedgerError) -> [StoredFile] {
+    try await base.files(of: tenant, after: after, order: order, limit: limit)
   }
   func idempotentReply(
     _ key: IdempotencyKey, to digest: [UInt8]

@@ -103,7 +103,8 @@ final class LiveServiceBench: Sendable {
   /// Waits for a session's next pending decision.
   func decision(of session: SessionID) async throws -> Decision {
     while true {
-      let pending = try await service.decisions.page(of: session, state: .pending, after: nil, limit: 1)
+      let pending = try await service.decisions.page(
+        of: session, state: .pending, after: nil, order: .oldest, limit: 1)
       if let first = pending.first { return first }
       try await Task.sleep(for: .milliseconds(2))
     }

@@ -146,7 +146,7 @@ import TransferModel
     await expectUnreadable(name) { _ = try owner.session(Self.id(2)) }
     await expectNothing { _ = try stranger.session(Self.id(1)) }
     await expectNothing { _ = try stranger.session(Self.id(2)) }
-    let listed = try await service.tasks.page(TaskQuery(session: Self.id(1), limit: 9))
+    let listed = try await service.lists.page(TaskQuery(session: Self.id(1), limit: 9)).tasks
     #expect(listed.map(\.id) == [Self.id(11)])
     _ = try await service.prune(by: Retention())
     for path in kept { #expect(FileManager.default.fileExists(atPath: path), "\(path)") }

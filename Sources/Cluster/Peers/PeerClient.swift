@@ -40,9 +40,9 @@ package final class PeerClient: PeerConnections, @unchecked Sendable {
   }
 
   package func fetch(
-    _ request: ServerRequest, _ fields: HTTPFields, upTo limit: Int, from address: String
+    _ request: ServerRequest, _ fields: HTTPFields, body: [UInt8], upTo limit: Int, from address: String
   ) async throws(PeerFailure) -> (fields: HTTPFields, bytes: [UInt8]) {
-    let response = try await send(request, fields, body: [], to: address)
+    let response = try await send(request, fields, body: body, to: address)
     guard response.head.status == .ok else { throw .lost("answers \(response.head.status.code)") }
     let bytes =
       switch response.body {

@@ -11,10 +11,10 @@ package protocol PeerConnections: Sendable {
     _ request: ServerRequest, _ fields: HTTPFields, body: [UInt8]?, to address: String
   ) async throws(PeerFailure) -> ServerResponse
 
-  /// Sends a request without a body and returns the whole response.
+  /// Sends a request and returns the whole response.
   /// - Parameter limit: the limit for the response's body, in bytes.
   func fetch(
-    _ request: ServerRequest, _ fields: HTTPFields, upTo limit: Int, from address: String
+    _ request: ServerRequest, _ fields: HTTPFields, body: [UInt8], upTo limit: Int, from address: String
   ) async throws(PeerFailure) -> (fields: HTTPFields, bytes: [UInt8])
 
   /// The addresses of services whose responses are awaited.

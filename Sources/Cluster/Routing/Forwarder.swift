@@ -90,7 +90,8 @@ struct Forwarder: Sendable {
     var lists = PeerLists()
     for address in gate.others {
       guard let peers else { continue }
-      let (fields, bytes) = try await peers.fetch(request, fields, upTo: Self.listBytes, from: address)
+      let (fields, bytes) = try await peers.fetch(
+        request, fields, body: [], upTo: Self.listBytes, from: address)
       guard let page = try? JSONParser.parse(bytes), let items = page["items"]?.elements,
         let shards = fields[.shards].flatMap({ ShardSet(text: $0) })
       else { throw .lost("gives no list") }
@@ -99,6 +100,22 @@ struct Forwarder: Sendable {
       lists.shards = lists.shards.union(shards)
     }
     return lists
+  }
+
+  /// Sends a JSON request to every other service, and returns their replies.
+  func sendToAll(
+    _ request: ServerRequest, _ json: [UInt8], of tenant: Tenant
+  ) async throws(PeerFailure) -> [[UInt8]] {
+    var fields = HTTPFields()
+    fields[.tenant] = tenant.name
+    fields[.contentType] = "application/json"
+    var replies: [[UInt8]] = []
+    for address in gate.others {
+      guard let peers else { continue }
+      replies.append(
+        try await peers.fetch(request, fields, body: json, upTo: Self.listBytes, from: address).bytes)
+    }
+    return replies
   }
 
   // MARK: The memory of other services

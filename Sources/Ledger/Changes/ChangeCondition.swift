@@ -13,6 +13,10 @@ package indirect enum ChangeCondition: Sendable, Equatable {
   case deliveryState(DeliveryID, WebhookDelivery.State, attempts: Int)
   /// The task's specification has not changed since it was read.
   case unchanged(TransferTask)
+  /// The group accepts new tasks: it does not exist, or is open.
+  case groupOpen(TaskGroupKey)
+  /// The group is closed and not completed, and its tasks, all of which have ended, have these counts.
+  case groupEnded(TaskGroupKey, GroupCounts)
 }
 
 extension LedgerChange {

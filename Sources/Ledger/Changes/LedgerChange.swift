@@ -41,6 +41,12 @@ package struct LedgerChange: Sendable {
   package var idempotentReply: IdempotentReply?
   /// The session that the reply is about.
   package var repliedSession: SessionID?
+  /// Groups that accept no new tasks from now on. A group that is closed already keeps its time.
+  package var closedGroups: [(group: TaskGroupKey, time: Timestamp)] = []
+  /// Groups whose end is stored, with their counts.
+  package var completedGroups: [TaskGroup] = []
+  /// Ended tasks that are deleted with their decisions and events. Their deliveries stay, so that pending ones are still sent.
+  package var deletedTasks: [TaskID] = []
   package var deletedSession: SessionID?
   /// A session some of whose rows are deleted. Deleting all rows at once would block other writers.
   package var partlyDeletedSession: SessionID?
@@ -86,7 +92,9 @@ package struct LedgerChange: Sendable {
       && credentials.isEmpty
       && deletedCredentials.isEmpty && cookies.isEmpty && configurations.isEmpty
       && deletedConfigurations.isEmpty && newFiles.isEmpty && deletedFiles.isEmpty && idempotentReply == nil
-      && deletedSession == nil && partlyDeletedSession == nil && sessionOfDeletedBodies == nil
+      && closedGroups.isEmpty && completedGroups.isEmpty && deletedTasks.isEmpty && deletedSession == nil
+      && partlyDeletedSession == nil
+      && sessionOfDeletedBodies == nil
       && pruning == nil
       && commands.isEmpty && takenCommands.isEmpty
       && work.isEmpty && finishedWork.isEmpty && workerReports.isEmpty && consumedReports.isEmpty

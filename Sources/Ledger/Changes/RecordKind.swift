@@ -6,6 +6,7 @@ package enum RecordKind: String, CaseIterable, Sendable, CustomStringConvertible
   case idempotency
   /// The worker's state of a task.
   case work
+  case group
 
   package var description: String { rawValue }
 }

@@ -58,7 +58,7 @@ extension JournalFragment {
       let (task, session) = (events[start].taskID, events[start].sessionID)
       var end = start + 1
       while end < events.count, events[end].taskID == task, events[end].sessionID == session { end += 1 }
-      fragments.append(render(events[start..<end], tenants[session], &sequence))
+      fragments.append(render(events[start..<end], events[start].tenant ?? tenants[session], &sequence))
       start = end
     }
     return fragments

@@ -11,13 +11,16 @@ package protocol SessionRecords: Sendable {
   /// Returns a session's cookies, oldest first, and its stored credentials.
   func storage(of session: SessionID) async throws(LedgerError) -> SessionStorageRows
   func configuration(_ name: ConfigurationName) async throws(LedgerError) -> NamedConfiguration?
-  /// Returns a page of a tenant's named configurations, by name.
+  /// Returns a page of a tenant's named configurations.
+  /// - Parameter order: the order of creation, or `nil` for the order of the names.
   func configurations(
-    of tenant: Tenant, after: String?, limit: Int
+    of tenant: Tenant, after: ConfigurationCursor?, order: ListOrder?, limit: Int
   ) async throws(LedgerError) -> [NamedConfiguration]
   func file(_ id: FileID) async throws(LedgerError) -> StoredFile?
-  /// Returns a page of a tenant's stored files, oldest first.
-  func files(of tenant: Tenant, after: FileID?, limit: Int) async throws(LedgerError) -> [StoredFile]
+  /// Returns a page of a tenant's stored files.
+  func files(
+    of tenant: Tenant, after: FileID?, order: ListOrder, limit: Int
+  ) async throws(LedgerError) -> [StoredFile]
   /// Returns the reply that is stored under a key, and whether it answers the request with this digest. Each ledger stores digests in its
   /// own way.
   func idempotentReply(
@@ -26,6 +29,21 @@ package protocol SessionRecords: Sendable {
 }
 
 extension SessionRecords {
+  /// Returns a page of a tenant's named configurations, by name.
+  package func configurations(
+    of tenant: Tenant, after: String?, limit: Int
+  ) async throws(LedgerError) -> [NamedConfiguration] {
+    try await configurations(
+      of: tenant, after: after.map { ConfigurationCursor(name: $0) }, order: nil, limit: limit)
+  }
+
+  /// Returns a page of a tenant's stored files, oldest first.
+  package func files(
+    of tenant: Tenant, after: FileID?, limit: Int
+  ) async throws(LedgerError) -> [StoredFile] {
+    try await files(of: tenant, after: after, order: .oldest, limit: limit)
+  }
+
   /// Returns the time at which the reply under a key was written; `nil` if none is stored.
   package func replyTime(of key: IdempotencyKey) async throws(LedgerError) -> Timestamp? {
     try await idempotentReply(key, to: [])?.createdAt

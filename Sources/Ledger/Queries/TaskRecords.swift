@@ -11,9 +11,9 @@ package protocol TaskRecords: Sendable {
   /// Returns the metrics of a finished task, as JSON.
   func metrics(of id: TaskID) async throws(LedgerError) -> [UInt8]?
   func decision(_ id: DecisionID) async throws(LedgerError) -> Decision?
-  /// Returns a page of a session's decisions, oldest first.
+  /// Returns a page of a session's decisions.
   func decisions(
-    of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
+    of session: SessionID, state: Decision.State?, after: DecisionID?, order: ListOrder, limit: Int
   ) async throws(LedgerError) -> [Decision]
   func bodyFiles(of session: SessionID) async throws(LedgerError) -> [TaskID]
   /// Returns the tasks whose bodies are blobs.
@@ -21,4 +21,13 @@ package protocol TaskRecords: Sendable {
   /// Returns whether a session has tasks or events.
   func hasTasks(_ session: SessionID) async throws(LedgerError) -> Bool
   func hasBodyFile(_ id: TaskID) async throws(LedgerError) -> Bool
+}
+
+extension TaskRecords {
+  /// Returns a page of a session's decisions, oldest first.
+  package func decisions(
+    of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
+  ) async throws(LedgerError) -> [Decision] {
+    try await decisions(of: session, state: state, after: after, order: .oldest, limit: limit)
+  }
 }

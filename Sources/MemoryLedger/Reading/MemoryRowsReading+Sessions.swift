@@ -25,9 +25,9 @@ extension MemoryRowsReading {
   }
 
   package func configurations(
-    of tenant: Tenant, after: String?, limit: Int
+    of tenant: Tenant, after: ConfigurationCursor?, order: ListOrder?, limit: Int
   ) async throws(LedgerError) -> [NamedConfiguration] {
-    try read { $0.configurations(of: tenant, after: after, limit: limit) }
+    try read { $0.configurations(of: tenant, after: after, order, limit: limit) }
   }
 
   package func file(_ id: FileID) async throws(LedgerError) -> StoredFile? {
@@ -35,9 +35,9 @@ extension MemoryRowsReading {
   }
 
   package func files(
-    of tenant: Tenant, after: FileID?, limit: Int
+    of tenant: Tenant, after: FileID?, order: ListOrder, limit: Int
   ) async throws(LedgerError) -> [StoredFile] {
-    try read { $0.files(of: tenant, after: after, limit: limit) }
+    try read { $0.files(of: tenant, after: after, order, limit: limit) }
   }
 
   package func idempotentReply(

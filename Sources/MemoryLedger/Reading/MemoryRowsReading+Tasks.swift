@@ -63,8 +63,8 @@ extension MemoryRowsReading {
   }
 
   package func decisions(
-    of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
+    of session: SessionID, state: Decision.State?, after: DecisionID?, order: ListOrder, limit: Int
   ) async throws(LedgerError) -> [Decision] {
-    try read { $0.decisions(of: session, state, after: after, limit: limit) }
+    try read { $0.decisions(of: session, state, after: after, order, limit: limit) }
   }
 }

@@ -1,7 +1,8 @@
 package import Ledger
 
 /// The read side of a ledger, over `MemoryRows`.
-package protocol MemoryRowsReading: TaskRecords, SessionRecords, JournalRecords, ProcessQueues, OutboxRecords,
+package protocol MemoryRowsReading: TaskRecords, GroupRecords, SessionRecords, JournalRecords, ProcessQueues,
+  OutboxRecords,
   RetentionRecords
 {
   /// The epoch under which the process owns some of the shards; `nil` if it owns all rows.

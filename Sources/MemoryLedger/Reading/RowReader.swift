@@ -63,11 +63,23 @@ package struct RowReader {
   }
 
   func tasks(_ query: TaskQuery) -> [TransferTask] {
-    let ids = rows.tasksOfSession[query.session].all(after: query.after).lazy.map(\.key)
-    let found = ids.compactMap { rows.tasks[$0]?.task }.filter { task in
-      (query.kind == nil || task.kind == query.kind) && (query.state == nil || task.state == query.state)
-    }
+    let ids: [TaskID] =
+      switch query.scope {
+      case .session(let session):
+        rows.tasksOfSession[session].all(in: query.order, after: query.after).map(\.key)
+      case .tenant: rows.tasks.all(in: query.order, after: query.after).map(\.key)
+      }
+    let found = ids.lazy.compactMap { rows.tasks[$0] }.filter { isWanted($0, query) }.map(\.task)
     return all(found, .task, limit: query.limit) { $0.id.description }
+  }
+
+  private func isWanted(_ row: MemoryRows.TaskRow, _ query: TaskQuery) -> Bool {
+    if case .tenant(let tenant) = query.scope,
+      rows.sessions[row.task.sessionID]?.session.tenant != tenant
+    {
+      return false
+    }
+    return query.filter.matchesColumns(of: row.task, isUntouched: row.isUntouched)
   }
 
   func tasks(_ ids: some Sequence<TaskID>, limit: Int = .max) -> [TransferTask] {
@@ -85,9 +97,9 @@ package struct RowReader {
   }
 
   func decisions(
-    of session: SessionID, _ state: Decision.State?, after: DecisionID?, limit: Int
+    of session: SessionID, _ state: Decision.State?, after: DecisionID?, _ order: ListOrder, limit: Int
   ) -> [Decision] {
-    let ids = rows.decisionsOfSession[session].all(after: after).lazy.map(\.key)
+    let ids = rows.decisionsOfSession[session].all(in: order, after: after).lazy.map(\.key)
     let found = ids.compactMap { rows.decisions[$0] }.filter { state == nil || $0.state == state }
     return all(found, .decision, limit: limit) { $0.id.description }
   }
@@ -112,9 +124,12 @@ package struct RowReader {
     try one(rows.configurations[.init(name: name)], .configuration, name.text)
   }
 
-  func configurations(of tenant: Tenant, after name: String?, limit: Int) -> [NamedConfiguration] {
-    let start = name.map { MemoryRows.ConfigurationSortKey(name: .init(tenant: tenant, text: $0)) }
-    let found = rows.configurations.all(after: start).lazy.map(\.row).filter { $0.name.tenant == tenant }
+  func configurations(
+    of tenant: Tenant, after: ConfigurationCursor?, _ order: ListOrder?, limit: Int
+  ) -> [NamedConfiguration] {
+    let found = rows.configurations.all().map(\.row).filter { named in
+      named.name.tenant == tenant && after.map { $0.precedes(named.place, in: order) } ?? true
+    }.sorted { $0.place.precedes($1.place, in: order) }
     return all(found, .configuration, limit: limit) { $0.name.text }
   }
 
@@ -122,10 +137,9 @@ package struct RowReader {
     try one(rows.files[id], .file, id.description)
   }
 
-  func files(of tenant: Tenant, after id: FileID?, limit: Int) -> [StoredFile] {
-    all(rows.files.all(after: id).lazy.map(\.row).filter { $0.tenant == tenant }, .file, limit: limit) {
-      $0.id.description
-    }
+  func files(of tenant: Tenant, after id: FileID?, _ order: ListOrder, limit: Int) -> [StoredFile] {
+    let found = rows.files.all(in: order, after: id).lazy.map(\.row).filter { $0.tenant == tenant }
+    return all(found, .file, limit: limit) { $0.id.description }
   }
 
   package func reply(_ key: IdempotencyKey) throws(LedgerError) -> IdempotentReply? {
@@ -172,7 +186,7 @@ package struct RowReader {
   }
 
   func deliveries(_ query: DeliveryQuery) -> [WebhookDelivery] {
-    let found = rows.deliveries.all(newestFirst: query.isNewestFirst, after: query.after).lazy.filter {
+    let found = rows.deliveries.all(newestFirst: query.order == .newest, after: query.after).lazy.filter {
       $0.tenant == query.tenant && (query.endpoint == nil || query.endpoint == $0.endpointID)
         && (query.task == nil || query.task == $0.taskID) && (query.state == nil || query.state == $0.state)
         && $0.createdAt >= query.since ?? $0.createdAt
@@ -194,4 +208,8 @@ package struct RowReader {
   private func isOwn(_ session: SessionID, _ owner: Epoch?) -> Bool {
     owner == nil || rows.ownership.owner(of: session.shard) == owner
   }
+}
+
+extension NamedConfiguration {
+  fileprivate var place: ConfigurationCursor { ConfigurationCursor(name: name.text, createdAt: createdAt) }
 }

@@ -6,6 +6,7 @@ extension MemoryRows {
   /// Deletes sessions, their data, and expired rows.
   mutating func removeRows(of change: LedgerChange) {
     if let session = change.sessionOfDeletedBodies { wipe(session) }
+    for task in change.deletedTasks where tasks[task]?.task.state == .completed { remove(task) }
     if let session = change.partlyDeletedSession { remove(session, atMost: LedgerChange.thinningSlice) }
     if let session = change.deletedSession {
       remove(session, atMost: .max)
@@ -17,6 +18,15 @@ extension MemoryRows {
       sessions.remove(session)
     }
     if let pruning = change.pruning { prune(pruning) }
+  }
+
+  private mutating func remove(_ task: TaskID) {
+    guard let session = tasks[task]?.task.sessionID else { return }
+    // Numbers of deleted events are not assigned again.
+    reservedSequence = max(reservedSequence, journal.last?.row.last ?? 0)
+    removeEvents(journalOfTask[task].all().map(\.key))
+    removeDecisions(decisionsOfSession[session].all().map(\.key).filter { decisions[$0]?.taskID == task })
+    removeTasks([task])
   }
 
   private mutating func wipe(_ session: SessionID) {
@@ -47,6 +57,7 @@ extension MemoryRows {
       guard let gone = tasks.remove(id) else { continue }
       unfinished.remove(id)
       tasksOfSession.remove(id, from: gone.task.sessionID)
+      if let key = groupKey(of: gone.task) { tasksOfGroup.remove(id, from: key) }
     }
   }
 

@@ -20,6 +20,9 @@ extension MemoryRows {
     case .deliveryState(let id, let state, let attempts):
       deliveries[id].map { $0.state == state && $0.attemptCount == attempts } ?? false
     case .unchanged(let task): tasks[task.id]?.task.isSpecified(like: task) == true
+    case .groupOpen(let key): groups[key]?.closedAt == nil
+    case .groupEnded(let key, let counts):
+      groups[key]?.state == .closed && counts.unfinished == 0 && self.counts(of: key) == counts
     }
   }
 
@@ -46,6 +49,13 @@ extension MemoryRows {
     version += 1
     for session in change.sessions { write(session) }
     for task in change.createdTasks { create(task) }
+    for (key, time) in change.closedGroups where groups[key]?.closedAt == nil {
+      groups[key]?.closedAt = time
+    }
+    for group in change.completedGroups {
+      groups[group.key]?.completedAt = group.completedAt
+      groups[group.key]?.finalCounts = group.finalCounts
+    }
     for (session, identifier) in change.lastIdentifiers {
       sessions.change(session) { $0.lastIdentifier = max($0.lastIdentifier, identifier) }
     }
@@ -91,11 +101,30 @@ extension MemoryRows {
     tasks.set(TaskRow(task: task.asCreated), for: task.id)
     tasksOfSession.insert(task.id, in: task.sessionID)
     if task.state != .completed { unfinished.insert(task.id) }
+    guard let key = groupKey(of: task) else { return }
+    tasksOfGroup.insert(task.id, in: key)
+    if groups[key] == nil { groups[key] = TaskGroup(key, createdAt: task.createdAt) }
+  }
+
+  func groupKey(of task: TransferTask) -> TaskGroupKey? {
+    guard let name = task.group, let tenant = sessions[task.sessionID]?.session.tenant else { return nil }
+    return TaskGroupKey(tenant: tenant, name: name)
+  }
+
+  func counts(of key: TaskGroupKey) -> GroupCounts {
+    var counts = GroupCounts()
+    for task in tasksOfGroup[key].all().compactMap({ tasks[$0.key]?.task }) {
+      counts.add(
+        1, task.state, task.outcome, sent: task.progress.countOfBytesSent,
+        received: task.progress.countOfBytesReceived)
+    }
+    return counts
   }
 
   private mutating func update(_ task: TransferTask, smallBody: [UInt8]?) {
     changeTask(task.id) { row in
       row.task.update(as: task)
+      row.isUntouched = false
       row.metrics = task.metrics ?? row.metrics
       row.hasBodyFile = task.body != nil && smallBody == nil
       row.smallBody = smallBody

@@ -21,6 +21,8 @@ package struct MemoryRows: Sendable {
     var keptBytes: Int64?
     /// Whether the body was pruned. A later change of the task does not restore it.
     var isPruned = false
+    /// Whether the task has not changed since its creation.
+    var isUntouched = true
   }
   struct ReplyRow: Sendable {
     var reply: IdempotentReply
@@ -83,6 +85,9 @@ package struct MemoryRows: Sendable {
 
   package var sessions = SortedTable<SessionID, SessionRow>()
   var tasks = SortedTable<TaskID, TaskRow>()
+  /// The groups of tasks. Ephemeral sessions have none.
+  var groups: [TaskGroupKey: TaskGroup] = [:]
+  var tasksOfGroup = SortedGroups<TaskGroupKey, TaskID>()
   var tasksOfSession = SortedGroups<SessionID, TaskID>()
   /// The unfinished tasks, ordered by id.
   var unfinished = SortedKeys<TaskID>()

@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// A value whose size in memory is estimated, in bytes.
 package protocol MemorySized: Sendable {
   var memorySize: Int { get }
@@ -114,6 +116,13 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
     let chunk = max(0, chunks.partition { $0[0].key <= key } - 1)
     let offset = chunks.isEmpty ? 0 : chunks[chunk].partition { $0.key <= key }
     return Rows(chunks: chunks, chunk: chunk, offset: offset)
+  }
+
+  /// Returns the rows after `key` in an order of ascending or descending keys, or all rows for `nil`.
+  package func all(in order: ListOrder, after key: Key?) -> AnySequence<Element> {
+    guard order == .newest else { return AnySequence(all(after: key)) }
+    return AnySequence(
+      chunks.joined().reversed().lazy.drop { element in key.map { element.key >= $0 } ?? false })
   }
 
   /// Returns the last row at or before `key`.

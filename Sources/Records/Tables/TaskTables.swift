@@ -108,6 +108,15 @@ extension TaskPreferences {
       "prefersIncrementalDelivery", &prefersIncrementalDelivery,
       else: TaskPreferences(of: kind).prefersIncrementalDelivery)
     try coder.field("delegate", &delegate)
+    try coder.field("group", &group)
+    try coder.field("labels", labels.isEmpty ? nil : labels) { labels = $0 }
+  }
+}
+
+extension TaskLabel: Record {
+  package static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self {
+    TaskLabel(
+      key: try coder.required("key", value?.key), value: try coder.required("value", value?.value))
   }
 }
 

@@ -24,6 +24,10 @@ enum Migrations {
     migrator.registerMigration("101 webhook endpoints and ordered deliveries") { database in
       try database.execute(sql: deliveries)
     }
+    migrator.registerMigration("102 groups and labels of tasks") { database in
+      try database.execute(sql: groups)
+      try TaskResults(database: database, box: box).fill()
+    }
     return migrator
   }
 
@@ -53,6 +57,44 @@ enum Migrations {
     CREATE INDEX delivery_by_task ON delivery (task, id) WHERE task IS NOT NULL;
     CREATE INDEX delivery_by_endpoint ON delivery (endpoint, id) WHERE endpoint IS NOT NULL;
     CREATE INDEX delivery_by_failed ON delivery (tenant, id) WHERE state = 'failed';
+    """
+
+  // A task of the earlier schema has neither a group nor labels. `result` is filled from its sealed documents.
+  private static let groups = """
+    ALTER TABLE task ADD COLUMN tenant TEXT;
+    ALTER TABLE task ADD COLUMN group_key BLOB;
+    ALTER TABLE task ADD COLUMN result TEXT;
+    ALTER TABLE task ADD COLUMN sent INTEGER;
+    ALTER TABLE task ADD COLUMN received INTEGER;
+    UPDATE task SET tenant = (SELECT tenant FROM session WHERE session.id = task.session);
+    CREATE INDEX task_by_tenant ON task (tenant, id);
+    CREATE INDEX task_by_group ON task (group_key, id, state, result, sent, received)
+      WHERE group_key IS NOT NULL;
+    CREATE INDEX task_unsuccessful ON task (tenant, id) WHERE result <> 'succeeded';
+
+    CREATE TABLE task_label (
+      key BLOB NOT NULL,
+      task BLOB NOT NULL,
+      PRIMARY KEY (key, task)
+    ) WITHOUT ROWID;
+    CREATE INDEX task_label_by_task ON task_label (task);
+    CREATE TRIGGER task_label_deletion AFTER DELETE ON task
+    BEGIN DELETE FROM task_label WHERE task = OLD.id; END;
+
+    CREATE TABLE task_group (
+      tenant TEXT NOT NULL,
+      key BLOB NOT NULL,
+      name BLOB NOT NULL,
+      created INTEGER NOT NULL,
+      closed INTEGER,
+      completed INTEGER,
+      counts BLOB,
+      PRIMARY KEY (tenant, key)
+    ) WITHOUT ROWID;
+    CREATE INDEX task_group_by_age ON task_group (tenant, created, key);
+    CREATE INDEX task_group_closed ON task_group (tenant, key) WHERE closed IS NOT NULL AND completed IS NULL;
+
+    CREATE INDEX decision_by_task ON decision (task);
     """
 
   // Columns with data of clients or origins are sealed (`SealedDocument`, `SealedText`). `key` and `space` hold keyed hashes

@@ -5,6 +5,10 @@ internal import Records
 internal import TransferModel
 
 extension ChangeCondition {
+  private static func arguments(_ key: TaskGroupKey, _ box: SecretBox) -> StatementArguments {
+    [key.tenant.name, Data(box.names.name(group: key.name, of: key.tenant))]
+  }
+
   /// Returns whether the condition is met. Runs inside the transaction that writes the change.
   func holds(in database: Database, _ box: SecretBox) throws -> Bool {
     switch self {
@@ -27,6 +31,14 @@ extension ChangeCondition {
       let row = try Row.fetchOne(database.prepared(.task), arguments: [Data(task.id.bytes)])
       let known = row.flatMap { try? TransferTask(StoredRow(row: $0, kind: .task, box: box)) }
       return known?.isSpecified(like: task) == true
+    case .groupOpen(let key):
+      let row = try Row.fetchOne(database.prepared(.group), arguments: Self.arguments(key, box))
+      return row.map { $0[.closed] as Int64? == nil } ?? true
+    case .groupEnded(let key, let counts):
+      guard let row = try Row.fetchOne(database.prepared(.group), arguments: Self.arguments(key, box)),
+        row[.closed] as Int64? != nil, row[.completed] as Int64? == nil, counts.unfinished == 0
+      else { return false }
+      return try GroupCounts(database, key: Data(box.names.name(group: key.name, of: key.tenant))) == counts
     }
   }
 }

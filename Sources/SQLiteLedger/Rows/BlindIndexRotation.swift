@@ -13,8 +13,36 @@ struct BlindIndexRotation {
 
   /// Recomputes the hashes of all rows. A row that cannot be read stays unchanged.
   func rename() throws {
-    for kind in [RecordKind.cookie, .credential, .idempotency, .configuration] { try rename(kind) }
+    for kind in [RecordKind.cookie, .credential, .idempotency, .configuration, .group] { try rename(kind) }
+    try renameGroupsAndLabels()
     try renameDestinations()
+  }
+
+  /// Recomputes the hashes of the tasks' groups and labels.
+  private func renameGroupsAndLabels() throws {
+    let select = try database.makeStatement(sql: "SELECT * FROM task WHERE id = ?")
+    let setGroup = try database.makeStatement(sql: "UPDATE task SET group_key = ? WHERE id = ?")
+    let deleteLabels = try database.makeStatement(sql: "DELETE FROM task_label WHERE task = ?")
+    let insertLabel = try database.makeStatement(sql: "INSERT INTO task_label (key, task) VALUES (?, ?)")
+    let ids = try Data.fetchAll(
+      database,
+      sql: """
+        SELECT id FROM task WHERE group_key IS NOT NULL UNION SELECT task FROM task_label
+        """)
+    for id in ids {
+      guard let row = try Row.fetchOne(select, arguments: [id]),
+        let task = try? TransferTask(StoredRow(row: row, kind: .task, box: box))
+      else { continue }
+      let tenant = Tenant(name: String(decoding: row.bytes(.tenant), as: UTF8.self))
+      if let group = task.group {
+        try setGroup.execute(arguments: [Data(box.names.name(group: group, of: tenant)), id])
+      }
+      guard !task.labels.isEmpty else { continue }
+      try deleteLabels.execute(arguments: [id])
+      for key in CreatedTask(task: task, tenant: tenant).labelKeys(box) {
+        try insertLabel.execute(arguments: [Data(key), id])
+      }
+    }
   }
 
   /// Recomputes the destinations of pending messages to the webhooks of sessions and tasks.
@@ -54,7 +82,10 @@ struct BlindIndexRotation {
       guard let row = try Row.fetchOne(select, arguments: StatementArguments(old)),
         let text = try? Self.text(of: StoredRow(row: row, kind: kind, box: box))
       else { continue }
-      let name = box.names.name(text, owner: row.bytes(owner), of: kind)
+      let name =
+        kind == .group
+        ? box.names.name(group: text, of: Tenant(name: String(decoding: row.bytes(owner), as: UTF8.self)))
+        : box.names.name(text, owner: row.bytes(owner), of: kind)
       try update.execute(arguments: StatementArguments([Data(name).databaseValue] + old))
     }
   }
@@ -65,6 +96,7 @@ struct BlindIndexRotation {
     case .cookie: try Cookie(row).key.stored
     case .credential: StoredCredential.key(try StoredCredential(row).space)
     case .idempotency: try row.text(.replyKey)
+    case .group: try row.text(.groupName)
     default: try row.text(.configurationName)
     }
   }

@@ -56,23 +56,42 @@ struct UpdatedTask {
   let smallBody: [UInt8]?
 }
 
-extension RowMapping<TransferTask> {
+/// A new task, with the tenant of its session. The tenant is unknown if the session has no row.
+struct CreatedTask {
+  let task: TransferTask
+  let tenant: Tenant?
+
+  /// The keyed hashes of the labels.
+  func labelKeys(_ box: SecretBox) -> [[UInt8]] {
+    guard let tenant, !task.labels.isEmpty else { return [] }
+    return task.labels.map { box.names.name($0, of: tenant) }
+  }
+}
+
+extension RowMapping<CreatedTask> {
   static let createdTask = RowMapping(
     .task,
     [
-      Column(.id) { task, _ in .id(task.id) },
-      Column(.session) { task, _ in .id(task.sessionID) },
-      Column(.identifier) { task, _ in .integer(task.taskIdentifier) },
-      Column(.kind) { task, _ in .string(task.kind.rawValue) },
-      Column(.state) { task, _ in .string(task.state.rawValue) },
-      Column(.suspendCount) { task, _ in .integer(task.lifecycle.suspendCount) },
-      Column(.created) { task, _ in .time(task.createdAt) },
-      Column(.specification) { task, box in box.sealed(task.specificationDocument, .specification) },
-      Column(.requestBody) { task, box in
-        .ifAny(task.originalRequest.body?.ownBytes) { box.sealed($0, .requestBody) }
+      Column(.id) { row, _ in .id(row.task.id) },
+      Column(.session) { row, _ in .id(row.task.sessionID) },
+      Column(.identifier) { row, _ in .integer(row.task.taskIdentifier) },
+      Column(.kind) { row, _ in .string(row.task.kind.rawValue) },
+      Column(.state) { row, _ in .string(row.task.state.rawValue) },
+      Column(.suspendCount) { row, _ in .integer(row.task.lifecycle.suspendCount) },
+      Column(.created) { row, _ in .time(row.task.createdAt) },
+      Column(.specification) { row, box in box.sealed(row.task.specificationDocument, .specification) },
+      Column(.requestBody) { row, box in
+        .ifAny(row.task.originalRequest.body?.ownBytes) { box.sealed($0, .requestBody) }
+      },
+      Column(.tenant) { row, _ in .ifAny(row.tenant) { .string($0.name) } },
+      Column(.groupKey) { row, box in
+        guard let tenant = row.tenant else { return .null }
+        return .ifAny(row.task.group) { .blob(box.names.name(group: $0, of: tenant)) }
       },
     ])
+}
 
+extension RowMapping<TransferTask> {
   static let respecifiedTask = RowMapping(
     .task,
     [
@@ -95,6 +114,14 @@ extension RowMapping<UpdatedTask> {
       Column(.smallBody) { row, box in .ifAny(row.smallBody) { box.sealed($0, .smallBody) } },
       Column(.completed) { row, _ in
         row.task.state == .completed ? .time(row.task.completedAt ?? row.task.createdAt) : .null
+      },
+      Column(.result) { row, _ in .ifAny(row.task.outcome) { .string($0.rawValue) } },
+      // Only groups need the counts of bytes.
+      Column(.sent) { row, _ in
+        row.task.group == nil ? .null : .integer(row.task.progress.countOfBytesSent)
+      },
+      Column(.received) { row, _ in
+        row.task.group == nil ? .null : .integer(row.task.progress.countOfBytesReceived)
       },
       Column(.keptUntil) { row, _ in .ifAny(row.task.keptUntil) { .time($0) } },
       Column(.keptBytes) { row, _ in row.task.keptUntil == nil ? .null : .integer(row.task.keptBytes) },

@@ -29,6 +29,13 @@ extension BlindIndex {
   func name(_ name: ConfigurationName) -> [UInt8] {
     self.name(name.text, owner: Array(name.tenant.name.utf8), of: .configuration)
   }
+  func name(group: String, of tenant: Tenant) -> [UInt8] {
+    // The kind separates groups from labels, which have the same owner.
+    name("group " + group, owner: Array(tenant.name.utf8), of: .task)
+  }
+  func name(_ label: TaskLabel, of tenant: Tenant) -> [UInt8] {
+    name("label " + label.text, owner: Array(tenant.name.utf8), of: .task)
+  }
   func name(_ key: CookieKey, of session: SessionID) -> [UInt8] {
     name(key.stored, owner: session.bytes, of: .cookie)
   }

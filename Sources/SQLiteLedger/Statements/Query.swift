@@ -4,12 +4,15 @@ internal import Synchronization
 /// Every statement that reads, by name. Each connection prepares a statement at its first use and caches it.
 enum Query: Int, CaseIterable, Sendable {
   case sessions, session, tenants, tenant
-  case task, tasksOfSession, unfinishedTasks, hasTasks
+  case task, unfinishedTasks, hasTasks
+  case tasksOfSession, tasksOfTenant, unfinishedTasksOfTenant, unsuccessfulTasks, tasksOfGroup, tasksOfLabel
+  case newestOfSession, newestOfTenant, newestUnfinished, newestUnsuccessful, newestOfGroup, newestOfLabel
+  case group, groupsOfTenant, newestGroups, closedGroups, groupCounts
   case smallBody, metrics, hasBodyFile, bodyFilesOfSession
   case endedTasks, expiredTasks, keepingTasks, keptBytes
-  case decision, decisionsOfSession, staleDecisions
+  case decision, decisionsOfSession, newestDecisions, staleDecisions
   case sessionsWithStorage, credentials, cookies
-  case file, filesOfTenant
+  case file, filesOfTenant, newestFiles
   case configuration, configurationNames, revision
   case reply, hasReply, staleReplies
   case commands, news, lastNews, work
@@ -36,23 +39,45 @@ enum Query: Int, CaseIterable, Sendable {
     case .tenant: "SELECT tenant FROM session WHERE id = ?"
 
     case .task: Self.tasks + " WHERE id = ?"
-    case .tasksOfSession:
-      """
-      \(Self.tasks) INDEXED BY task_unfinished
-      WHERE session = ?1 AND id > ?2 AND state <> 'completed' AND (?4 IS NULL OR ?4 <> 'completed')
-        AND (?3 IS NULL OR kind = ?3) AND (?4 IS NULL OR state = ?4)
-      UNION ALL
-      \(Self.tasks) INDEXED BY task_finished
-      WHERE session = ?1 AND id > ?2 AND state = 'completed' AND (?4 IS NULL OR ?4 = 'completed')
-        AND (?3 IS NULL OR kind = ?3)
-      ORDER BY id
-      """
+    case .tasksOfSession: TaskListText.ofSession + " ORDER BY id"
+    case .tasksOfTenant: TaskListText.ofTenant + " ORDER BY id"
+    case .unfinishedTasksOfTenant: TaskListText.unfinished + " ORDER BY id"
+    case .unsuccessfulTasks: TaskListText.unsuccessful + " ORDER BY id"
+    case .tasksOfGroup: TaskListText.ofGroup + " ORDER BY id"
+    case .tasksOfLabel: TaskListText.ofLabel + " ORDER BY id"
+    case .newestOfSession: TaskListText.ofSession + " ORDER BY id DESC"
+    case .newestOfTenant: TaskListText.ofTenant + " ORDER BY id DESC"
+    case .newestUnfinished: TaskListText.unfinished + " ORDER BY id DESC"
+    case .newestUnsuccessful: TaskListText.unsuccessful + " ORDER BY id DESC"
+    case .newestOfGroup: TaskListText.ofGroup + " ORDER BY id DESC"
+    case .newestOfLabel: TaskListText.ofLabel + " ORDER BY id DESC"
     case .unfinishedTasks:
       Self.tasks + " WHERE state <> 'completed' AND (session, id) > (?, ?) ORDER BY session, id"
     case .hasTasks:
       """
       SELECT EXISTS (SELECT 1 FROM task WHERE \(Self.isOfSession))
         OR EXISTS (SELECT 1 FROM journal WHERE session = ?1)
+      """
+    case .group: "SELECT * FROM task_group WHERE tenant = ? AND key = ?"
+    case .groupsOfTenant:
+      """
+      SELECT * FROM task_group INDEXED BY task_group_by_age
+      WHERE tenant = ?1 AND (created, key) > (?2, ?3) ORDER BY created, key
+      """
+    case .newestGroups:
+      """
+      SELECT * FROM task_group INDEXED BY task_group_by_age
+      WHERE tenant = ?1 AND (created, key) < (?2, ?3) ORDER BY created DESC, key DESC
+      """
+    case .closedGroups:
+      """
+      SELECT * FROM task_group INDEXED BY task_group_closed
+      WHERE closed IS NOT NULL AND completed IS NULL ORDER BY tenant, key
+      """
+    case .groupCounts:
+      """
+      SELECT state, result, count(*) AS number, coalesce(sum(sent), 0) AS sent, coalesce(sum(received), 0) AS received
+      FROM task INDEXED BY task_by_group WHERE group_key = ? GROUP BY state, result
       """
     case .smallBody: "SELECT id, small_body FROM task WHERE id = ?"
     case .metrics: "SELECT id, metrics FROM task WHERE id = ?"
@@ -66,6 +91,8 @@ enum Query: Int, CaseIterable, Sendable {
     case .decision: "SELECT * FROM decision WHERE id = ?"
     case .decisionsOfSession:
       "SELECT * FROM decision WHERE session = ?1 AND id > ?2 AND (?3 IS NULL OR state = ?3) ORDER BY id"
+    case .newestDecisions:
+      "SELECT * FROM decision WHERE session = ?1 AND id < ?2 AND (?3 IS NULL OR state = ?3) ORDER BY id DESC"
     case .staleDecisions:
       """
       SELECT id FROM decision
@@ -78,8 +105,9 @@ enum Query: Int, CaseIterable, Sendable {
     case .cookies: "SELECT session, key, sealed FROM cookie WHERE session = ? ORDER BY rowid"
     case .file: "SELECT * FROM file WHERE id = ?"
     case .filesOfTenant: "SELECT * FROM file WHERE tenant = ? AND id > ? ORDER BY id"
+    case .newestFiles: "SELECT * FROM file WHERE tenant = ? AND id < ? ORDER BY id DESC"
     case .configuration: "SELECT * FROM configuration WHERE tenant = ? AND key = ?"
-    case .configurationNames: "SELECT tenant, key, name FROM configuration WHERE tenant = ?"
+    case .configurationNames: "SELECT tenant, key, name, created FROM configuration WHERE tenant = ?"
     case .revision: "SELECT updated FROM configuration WHERE tenant = ? AND key = ?"
     case .hasReply: "SELECT EXISTS (SELECT 1 FROM idempotency WHERE tenant = ? AND key = ? AND created > ?)"
     case .reply: "SELECT * FROM idempotency WHERE tenant = ? AND key = ?"

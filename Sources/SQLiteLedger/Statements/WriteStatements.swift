@@ -103,11 +103,17 @@ extension WriteStatements {
   }
 
   struct OfTasks {
-    let insert, update, respecify, wipe, prune, forgetBody, thin, deleteOfSession: WriteStatement
+    let keepGroup, closeGroup, completeGroup: WriteStatement
+    let insert, insertLabel, update, respecify, wipe, prune, forgetBody, thin, deleteOfSession: WriteStatement
 
     fileprivate init(_ prepare: Prepare) throws {
       insert = try prepare(
         RowMapping.createdTask.insertion())
+      keepGroup = try prepare(RowMapping.group.insertion(else: " ON CONFLICT (tenant, key) DO NOTHING"))
+      closeGroup = try prepare(
+        "UPDATE task_group SET closed = coalesce(closed, ?) WHERE tenant = ? AND key = ?")
+      completeGroup = try prepare(RowMapping.completedGroup.update(byLast: 2))
+      insertLabel = try prepare(StoredTable.taskLabel.insert([.key, .task]))
       update = try prepare(RowMapping.updatedTask.update())
       respecify = try prepare(RowMapping.respecifiedTask.update())
       wipe = try prepare(
@@ -127,6 +133,7 @@ extension WriteStatements {
 
   struct OfJournal {
     let insert, reserve, reserveWritten, prune, markTenants, mark, thin, deleteOfSession: WriteStatement
+    let deleteOfTask: WriteStatement
 
     fileprivate init(_ prepare: Prepare) throws {
       insert = try prepare(
@@ -155,6 +162,7 @@ extension WriteStatements {
             """))
       thin = try prepare(StoredTable.journal.thin())
       deleteOfSession = try prepare(StoredTable.journal.delete(by: .session))
+      deleteOfTask = try prepare(StoredTable.journal.delete(by: .task))
     }
   }
 
@@ -189,7 +197,7 @@ extension WriteStatements {
   }
 
   struct OfDecisions {
-    let insert, update, withdraw, prune, thin, deleteOfSession: WriteStatement
+    let insert, update, withdraw, prune, thin, deleteOfSession, deleteOfTask: WriteStatement
 
     fileprivate init(_ prepare: Prepare) throws {
       insert = try prepare(
@@ -204,6 +212,7 @@ extension WriteStatements {
       prune = try prepare(StoredTable.decision.delete(by: .id, and: isSettled))
       thin = try prepare(StoredTable.decision.thin())
       deleteOfSession = try prepare(StoredTable.decision.delete(by: .session))
+      deleteOfTask = try prepare(StoredTable.decision.delete(by: .task))
     }
   }
 

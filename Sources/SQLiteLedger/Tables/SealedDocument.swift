@@ -6,6 +6,7 @@ enum SealedDocument: Int, CaseIterable, Sendable {
   case answer, reply
   case attempts, endpoint
   case smallBody, deliveryURL, deliveryError, fileType, replyKey, replyLocation, configurationName
+  case groupName, groupCounts
 
   var place: ColumnReference {
     switch self {
@@ -29,6 +30,8 @@ enum SealedDocument: Int, CaseIterable, Sendable {
     case .replyKey: ColumnReference(.idempotency, .name)
     case .replyLocation: ColumnReference(.idempotency, .location)
     case .configurationName: ColumnReference(.configuration, .name)
+    case .groupName: ColumnReference(.taskGroup, .name)
+    case .groupCounts: ColumnReference(.taskGroup, .counts)
     }
   }
 
@@ -50,7 +53,7 @@ enum SealedDocument: Int, CaseIterable, Sendable {
       .endpoint, .arguments, .answer, .reply:
       true
     case .requestBody, .smallBody, .deliveryURL, .deliveryError, .fileType, .replyKey, .replyLocation,
-      .configurationName:
+      .configurationName, .groupName, .groupCounts:
       false
     }
   }

@@ -8,6 +8,10 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
   case endpoint = "webhook_endpoint"
   /// The queues between service and worker.
   case command, work, news
+  /// The labels of tasks, by which lists find the tasks.
+  case taskLabel = "task_label"
+  /// Groups of tasks.
+  case taskGroup = "task_group"
   case sequenceReservation = "sequence_reservation"
   case journalPruning = "journal_pruning"
   case journalPruningByTenant = "journal_pruning_by_tenant"
@@ -36,6 +40,7 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
       case .configuration: .configuration
       case .idempotency: .idempotency
       case .work: .work
+      case .group: .taskGroup
       }
   }
 
@@ -46,8 +51,9 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
     case .journal: [.first]
     case .credential: [.session, .space]
     case .cookie: [.session, .key]
-    case .configuration, .idempotency: [.tenant, .key]
+    case .configuration, .idempotency, .taskGroup: [.tenant, .key]
     case .work: [.task]
+    case .taskLabel: [.key, .task]
     case .command, .news: [.number]
     case .journalPruningByTenant: [.tenant]
     case .sequenceReservation, .journalPruning, .keyCheck, .owner, .worker: [.only]
@@ -63,7 +69,8 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
     case .task:
       [
         .id, .session, .identifier, .kind, .state, .suspendCount, .created, .hasBodyFile, .completed,
-        .keptUntil, .keptBytes, .isPruned,
+        .keptUntil, .keptBytes, .isPruned, .tenant, .groupKey, .result,
+        .sent, .received,
       ]
     case .journal: [.first, .last, .tenant, .session, .task, .time]
     case .delivery:
@@ -85,6 +92,8 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
     case .command: [.number, .session]
     case .work: [.task, .session]
     case .news: [.number]
+    case .taskLabel: [.key, .task]
+    case .taskGroup: [.tenant, .key, .created, .closed, .completed]
     case .sequenceReservation: [.only, .last]
     case .journalPruning: [.only, .through, .time]
     case .journalPruningByTenant: [.tenant, .through]
@@ -104,15 +113,17 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
 
 /// A column, with its name in the database and in messages. Columns of one name mean the same in all tables.
 enum StoredColumn: String, CaseIterable, Sendable {
-  case address, answer, arguments, attempts, body, byte, completed, created, decision, destination, document
-  case endpoint, epoch, expires, fingerprint, finished, first, history, id, identifier, key, kind, last,
-    location, metrics, name, number, only, outcome
-  case payload, place, question, retiring, sealed, secret, session, sha256, size, space, specification, state,
+  case address, answer, arguments, attempts, body, byte, closed, completed, counts, created, decision, destination
+  case document, endpoint, epoch, expires, fingerprint
+  case finished, first, history, id, identifier, key, kind, last, location, metrics, name, number, only, outcome
+  case payload, place, question, received, result, retiring, sealed, secret, sent, session, sha256, size, space
+  case specification, state,
     status, stream
   case task, tenant, through, time, type, updated, url
   case answerTag = "answer_tag"
   case contentType = "content_type"
   case defaultAnswer = "default_answer"
+  case groupKey = "group_key"
   case hasBodyFile = "has_body_file"
   case isPruned = "is_pruned"
   case keptBytes = "kept_bytes"

@@ -15,15 +15,10 @@ enum ContentNegotiation {
     }
   }
 
-  /// Throws if the client prefers JSON to an event stream: it would wait for the end of an endless stream.
-  /// Every other value of Accept gets the stream.
-  static func checkStream(_ context: RequestContext) throws(Problem) {
-    guard let accept = context.field(.accept),
-      quality(of: "application/json", in: accept) > quality(of: "text/event-stream", in: accept)
-    else { return }
-    throw Problem(
-      .notAcceptable,
-      "Accept prefers application/json, but events are a stream; send Accept: text/event-stream")
+  /// Whether the client prefers a page of events to an endless stream. Every other value of Accept gets the stream.
+  static func prefersPage(_ context: RequestContext) -> Bool {
+    guard let accept = context.field(.accept) else { return false }
+    return quality(of: "application/json", in: accept) > quality(of: "text/event-stream", in: accept)
   }
 
   static func accepts(_ accept: String, _ type: String) -> Bool { quality(of: type, in: accept) > 0 }

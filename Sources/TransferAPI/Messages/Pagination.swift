@@ -11,15 +11,6 @@ enum Pagination {
     try context.integer("limit", in: 1...Limits.pageItems.value + more) ?? 50
   }
 
-  /// Whether the list begins with the newest item.
-  static func isNewestFirst(_ context: RequestContext) throws(Problem) -> Bool {
-    switch context.value("order") {
-    case nil, "oldest": return false
-    case "newest": return true
-    case let text?: throw RequestContext.invalid("order", "must be oldest or newest, not '\(text)'")
-    }
-  }
-
   static func cursor<Kind>(_ context: RequestContext) throws(Problem) -> ID<Kind>? {
     guard let text = context.value("cursor") else { return nil }
     guard let bytes = Base64.decodeForURL(text),
@@ -41,6 +32,10 @@ enum Pagination {
     return name
   }
 
+  static func order(_ context: RequestContext) throws(Problem) -> ListOrder {
+    try context.choice("order") ?? .oldest
+  }
+
   /// Makes the reply for a list that has only one page.
   static func whole(_ items: [some JSONEncodable], _ context: RequestContext) -> ServerResponse {
     reply(items, limit: items.count, maximumBytes: .max, cursor: { _ in [] }, context)
@@ -56,10 +51,11 @@ enum Pagination {
   /// - Parameters:
   ///   - hasMore: whether items exist beyond `items`. If true, the reply has a cursor even if all of `items` fit.
   ///   - maximumBytes: the page ends after the item that reaches this size.
+  ///   - end: the bytes of the next page's cursor if all of `items` fit.
   ///   - cursor: returns the bytes of the next page's cursor for the last item.
   static func reply<Item: JSONEncodable>(
     _ items: [Item], limit: Int, hasMore: Bool = false, maximumBytes: Int = Limits.pageBytes.value,
-    cursor: (Item) -> [UInt8], _ context: RequestContext
+    end: [UInt8]? = nil, cursor: (Item) -> [UInt8], _ context: RequestContext
   ) -> ServerResponse {
     var page = items.prefix(limit)
     var next: String?
@@ -76,7 +72,8 @@ enum Pagination {
           }
         }
       }
-      next = hasMore || items.count > page.count ? page.last.map { Base64.encodeForURL(cursor($0)) } : nil
+      let last = hasMore || items.count > page.count ? page.last.map(cursor) : nil
+      next = (items.count > page.count ? last : end ?? last).map { Base64.encodeForURL($0) }
       writer.field("nextCursor", next)
     }
     var fields = HTTPFields()

@@ -25,7 +25,15 @@ extension Problem {
     switch error {
     case .sessionNotFound: Problem(.notFound, "no session has this id; GET /v1/sessions lists the sessions")
     case .taskNotFound:
-      Problem(.notFound, "no task has this id; GET /v1/sessions/{session}/tasks lists the tasks")
+      Problem(.notFound, "no task has this id; GET /v1/tasks lists the tasks")
+    case .groupNotFound:
+      Problem(.notFound, "no group has this name; GET /v1/groups lists the groups")
+    case .groupClosed(let name):
+      Problem(
+        .conflict,
+        "the group '\(BoundedText.text(name))' is closed and accepts no new tasks; use another group")
+    case .taskNotFinished(let state):
+      Problem(.conflict, "the task is \(state.rawValue); cancel it, and delete it when it has ended")
     case .sharedSession:
       Problem(.conflict, "the shared session cannot be invalidated or deleted; create another session")
     case .sessionInvalid:

@@ -89,6 +89,9 @@ package struct ProblemKind: Sendable, Equatable {
   package static let limitExceeded = Self(
     "limit-exceeded", 422, "A limit on the request is exceeded",
     "Each member of errors names a field, its size and the limit.")
+  package static let unprocessable = Self(
+    "unprocessable", 422, "The request has no effect that Ferry can give it",
+    "Each member of errors names a field, and says how to correct the request.")
   package static let quotaExceeded = Self(
     "quota-exceeded", 429, "A limit of the service is reached", "The detail names the limit; try again later."
   )
@@ -114,7 +117,7 @@ package struct ProblemKind: Sendable, Equatable {
     bodyNotFound, methodNotAllowed, notAcceptable, conflict, bodyNotReady, idempotencyInProgress,
     identifierInUse,
     payloadTooLarge, decisionSettled, uploadInterrupted, preconditionFailed, unsupportedMediaType,
-    rangeNotSatisfiable, idempotencyMismatch, limitExceeded, quotaExceeded, internalError,
+    rangeNotSatisfiable, idempotencyMismatch, limitExceeded, unprocessable, quotaExceeded, internalError,
     storedDataUnreadable, draining,
     requestTimeout, targetTooLong, headTooLarge,
     storeUnavailable, storeFull,

@@ -27,10 +27,12 @@ enum ReplyBuilder {
   }
 
   /// A resource with a strong ETag of its representation, or 304 if the client has this version.
+  /// - Parameter tag: the tag of the resource, if the bytes have more than the resource.
   static func resource(
-    _ bytes: [UInt8], for context: RequestContext, status: Int = 200, fields: HTTPFields = [:]
+    _ bytes: [UInt8], for context: RequestContext, status: Int = 200, fields: HTTPFields = [:],
+    tag: String? = nil
   ) -> ServerResponse {
-    let tag = EntityTag.of(bytes)
+    let tag = tag ?? EntityTag.of(bytes)
     var fields = fields
     fields[.eTag] = tag
     if status == 200, context.isRead, EntityTag.matches(context.field(.ifNoneMatch), tag) {

@@ -83,7 +83,7 @@ struct RequestContext: Sendable {
     guard let id = parameters["task"].flatMap({ TaskID($0) }) else {
       throw Problem(
         .notFound,
-        "no task has the id '\(parameters["task"] ?? "")'; GET /v1/sessions/{session}/tasks lists the tasks"
+        "no task has the id '\(parameters["task"] ?? "")'; GET /v1/tasks lists the tasks"
       )
     }
     return id
@@ -130,13 +130,16 @@ struct RequestContext: Sendable {
   // MARK: Query
 
   /// Throws if a query parameter is unknown or repeated.
-  func allowQuery(_ names: String...) throws(Problem) {
+  func allowQuery(_ names: String...) throws(Problem) { try allowQuery(names) }
+
+  /// - Parameter repeatable: the parameters that may be given several times.
+  func allowQuery(_ names: [String], repeatable: Set<String> = []) throws(Problem) {
     let violations = Violations()
     for item in query where !names.contains(item.name) {
       let known = names.isEmpty ? "this resource has none" : "use \(names.joined(separator: ", "))"
       violations.add(parameter: item.name, "unknown query parameter; \(known)")
     }
-    for name in names where query.count(where: { $0.name == name }) > 1 {
+    for name in names where !repeatable.contains(name) && query.count(where: { $0.name == name }) > 1 {
       violations.add(parameter: name, "is given more than once; give it once")
     }
     guard violations.isEmpty else { throw Problem(violations) }

@@ -26,6 +26,11 @@ struct TaskBatch {
     case specification(TaskSpecification, line: Int)
     case problem(Problem)
 
+    /// The group of the line's task.
+    var group: String? {
+      if case .specification(let specification, _) = self { specification.preferences.group } else { nil }
+    }
+
     /// Returns the line with a problem that concerns the whole group.
     func failing(with problem: Problem) -> BatchLine {
       guard case .specification(_, let line) = self else { return self }
@@ -112,12 +117,35 @@ struct TaskBatch {
       while let line = try splitter.next() { parsed.append(await parse(line, with: &parser, &bodyBytes)) }
     }
     if let line = splitter.finish() { parsed.append(await parse(line, with: &parser, &bodyBytes)) }
-    let lines = parsed
-    let tasks = try await view.createTasks(Self.specifications(lines), in: session) { tasks in
-      idempotent.reply(
-        status: 200, type: "application/x-ndjson", location: nil, body: Self.render(lines, tasks))
+    return try await createTogether(parsed, idempotent)
+  }
+
+  /// Creates all tasks of valid lines in one commit. The lines of a closed group fail, and the others are tried again.
+  private func createTogether(
+    _ lines: [BatchLine], _ idempotent: IdempotentRequest
+  ) async throws -> ServerResponse {
+    var lines = lines
+    while true {
+      let wanted = lines
+      let result: Result<[TransferTask], ServiceError>
+      do throws(ServiceError) {
+        result = .success(
+          try await view.createTasks(Self.specifications(wanted), in: session) { tasks in
+            idempotent.reply(
+              status: 200, type: "application/x-ndjson", location: nil, body: Self.render(wanted, tasks))
+          })
+      } catch {
+        result = .failure(error)
+      }
+      switch result {
+      case .success(let tasks):
+        return ReplyBuilder.json(Self.render(wanted, tasks), type: "application/x-ndjson")
+      case .failure(.groupClosed(let name)):
+        let problem = Problem(ServiceError.groupClosed(name))
+        lines = wanted.map { $0.group == name ? $0.failing(with: problem) : $0 }
+      case .failure(let error): throw error
+      }
     }
-    return ReplyBuilder.json(Self.render(lines, tasks), type: "application/x-ndjson")
   }
 
   private static func tooManyLines(at line: Int) -> Problem {
@@ -140,8 +168,8 @@ struct TaskBatch {
       return Self.render(
         group, try await view.createTasks(Self.specifications(group), in: session))
     } catch {
-      // The group exceeds a limit, but some of its tasks may fit.
-      if error.isLimit, group.count > 1 {
+      // The lines exceed a limit or name a closed group, but some of their tasks may be accepted.
+      if error.mayConcernSomeTasks, group.count > 1 {
         var reply: [UInt8] = []
         for line in group { reply += await create([line]) }
         return reply

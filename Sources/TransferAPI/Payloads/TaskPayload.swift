@@ -16,6 +16,15 @@ enum TaskPayload {
       (specification.completion, "/completion/webhook/url"),
       (specification.preferences.delegate?.webhook, "/delegate/webhook/url"),
     ])
+    if session.type == .ephemeral, specification.preferences.group != nil {
+      throw Problem(
+        .unprocessable,
+        violations: [
+          FieldViolation(
+            pointer: "/group",
+            detail: "must be left out in an ephemeral session, whose tasks are not stored; use labels")
+        ])
+    }
     try await view.complete(&specification, in: session)
     return specification
   }

@@ -57,11 +57,31 @@ extension TransferAPI {
     "must have 1 to 128 characters of letters, digits, '.', '_' and '-', and not be '.' or '..'"
 
   private func listConfigurations(_ context: RequestContext) async throws -> ServerResponse {
-    try context.allowQuery("limit", "cursor")
+    try context.allowQuery("limit", "cursor", "order")
     let limit = try Pagination.limit(context)
+    let order: ListOrder? = try context.choice("order")
     let items = try await view(context).configurations(
-      after: Pagination.textCursor(context), limit: limit + 1)
-    return Pagination.reply(items, limit: limit, cursor: { Array($0.name.text.utf8) }, context)
+      after: Self.cursor(context, order), order: order, limit: limit + 1)
+    return Pagination.reply(items, limit: limit, cursor: { Self.cursor(of: $0, order) }, context)
+  }
+
+  /// The cursor of a list by time begins with the time, so that it differs from that of a list by name.
+  private static func cursor(of named: NamedConfiguration, _ order: ListOrder?) -> [UInt8] {
+    Array("\(order == nil ? "" : "\(named.createdAt.microseconds)"):\(named.name.text)".utf8)
+  }
+
+  private static func cursor(
+    _ context: RequestContext, _ order: ListOrder?
+  ) throws(Problem) -> ConfigurationCursor? {
+    guard let text = try Pagination.textCursor(context) else { return nil }
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0].isEmpty == (order == nil),
+      let time = parts[0].isEmpty ? 0 : Int64(parts[0])
+    else {
+      throw RequestContext.invalid(
+        "cursor", "must be nextCursor of a page with the same order; begin again without cursor")
+    }
+    return ConfigurationCursor(name: String(parts[1]), createdAt: Timestamp(microseconds: time))
   }
 
   private func replaceConfiguration(_ context: RequestContext) async throws -> ServerResponse {

@@ -23,11 +23,11 @@ extension TransferAPI {
   }
 
   private func listDecisions(_ context: RequestContext) async throws -> ServerResponse {
-    try context.allowQuery("limit", "cursor", "state")
+    try context.allowQuery("limit", "cursor", "state", "order")
     let limit = try Pagination.limit(context)
     let decisions = try await view(context).decisions(
       of: context.sessionID(), state: try context.choice("state"), after: try Pagination.cursor(context),
-      limit: limit + 1)
+      order: Pagination.order(context), limit: limit + 1)
     return Pagination.reply(decisions, limit: limit, id: \.id, context)
   }
 }

@@ -37,7 +37,7 @@ extension TransferAPI {
     query.state = try context.choice("state")
     query.since = try context.time("since")
     query.after = try Pagination.cursor(context)
-    query.isNewestFirst = try Pagination.isNewestFirst(context)
+    query.order = try Pagination.order(context)
     return Pagination.reply(try await view.deliveries(query), limit: limit, id: \.delivery.id, context)
   }
 

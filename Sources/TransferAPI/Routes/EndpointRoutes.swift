@@ -42,10 +42,10 @@ extension TransferAPI {
     try context.allowQuery("limit", "cursor", "order")
     let limit = try Pagination.limit(context)
     let after: EndpointID? = try Pagination.cursor(context)
-    let isNewestFirst = try Pagination.isNewestFirst(context)
+    let order = try Pagination.order(context)
     let all = try view(context).endpoints()
-    let rest = (isNewestFirst ? all.reversed() : all).filter { endpoint in
-      after.map { isNewestFirst ? endpoint.id < $0 : endpoint.id > $0 } ?? true
+    let rest = (order == .newest ? all.reversed() : all).filter { endpoint in
+      after.map { order.isAscending($0, endpoint.id) } ?? true
     }
     return Pagination.reply(Array(rest.prefix(limit + 1)), limit: limit, id: \.id, context)
   }

@@ -8,31 +8,75 @@ extension TransferAPI {
   static var eventRoutes: [Route] {
     [
       Route("GET", "/v1/events", isOfAnyType: true) { api, context in
-        try await api.stream(context) { try await api.view(context).events($0) }
+        let view = try api.view(context)
+        return try await api.events(context) {
+          try await view.events($0)
+        } page: {
+          try await view.events($0, limit: $1, waiting: context.preferredWait)
+        }
       },
       Route("GET", "/v1/sessions/{session}/events", isOfAnyType: true) { api, context in
-        let id = try context.sessionID()
-        return try await api.stream(context) { try await api.view(context).events(ofSession: id, $0) }
+        let (view, id) = (try api.view(context), try context.sessionID())
+        return try await api.events(context) {
+          try await view.events(ofSession: id, $0)
+        } page: {
+          try await view.events(ofSession: id, $0, limit: $1, waiting: context.preferredWait)
+        }
       },
       Route("GET", "/v1/tasks/{task}/events", isOfAnyType: true) { api, context in
-        let id = try context.taskID()
-        return try await api.stream(context) { try await api.view(context).events(ofTask: id, $0) }
+        let (view, id) = (try api.view(context), try context.taskID())
+        return try await api.events(context) {
+          try await view.events(ofTask: id, $0)
+        } page: {
+          try await view.events(ofTask: id, $0, limit: $1, waiting: context.preferredWait)
+        }
       },
     ]
   }
 
-  private func stream(
-    _ context: RequestContext, _ subscribe: (EventFilter) async throws -> EventSubscription
+  private func events(
+    _ context: RequestContext, stream subscribe: (EventFilter) async throws -> EventSubscription,
+    page: (EventFilter, _ limit: Int) async throws -> EventPage
   ) async throws -> ServerResponse {
-    try context.allowQuery("after", "types", "progress", "data")
-    try ContentNegotiation.checkStream(context)
+    try context.allowQuery("after", "types", "progress", "data", "limit")
     if let data = context.value("data"), data != "inline" {
       throw RequestContext.invalid("data", "must be inline, not '\(data)'")
     }
-    let subscription = try await subscribe(
-      EventFilter(
-        after: try Self.cursor(context), types: try Self.types(context),
-        wantsProgress: try context.flag("progress") ?? true, wantsData: context.value("data") != nil))
+    let filter = EventFilter(
+      after: try Self.cursor(context), types: try Self.types(context),
+      wantsProgress: try context.flag("progress") ?? true, wantsData: context.value("data") != nil)
+    if ContentNegotiation.prefersPage(context) {
+      guard !filter.wantsData else {
+        throw RequestContext.invalid("data", "must be left out of a page; send Accept: text/event-stream")
+      }
+      return Self.reply(try await page(filter, Pagination.limit(context)), context)
+    }
+    guard context.value("limit") == nil else {
+      throw RequestContext.invalid("limit", "must be left out of a stream; send Accept: application/json")
+    }
+    return Self.stream(try await subscribe(filter))
+  }
+
+  private static func reply(_ page: EventPage, _ context: RequestContext) -> ServerResponse {
+    var writer = JSONWriter(capacity: 1024)
+    writer.object { writer in
+      writer.key("items")
+      writer.array { writer in
+        for item in page.items {
+          writer.element()
+          writer.raw(item)
+        }
+      }
+      writer.field("nextAfter", "\(page.nextAfter)")
+    }
+    var fields = HTTPFields()
+    if let seconds = context.preferredWait {
+      fields[.preferenceApplied] = "wait=\(Int(seconds.rounded(.up)))"
+    }
+    return ReplyBuilder.resource(writer.bytes, for: context, fields: fields)
+  }
+
+  private static func stream(_ subscription: EventSubscription) -> ServerResponse {
     var fields = HTTPFields()
     fields[.contentType] = "text/event-stream"
     fields[.cacheControl] = "no-store"

@@ -98,9 +98,10 @@ extension TransferAPI {
   // MARK: Reading
 
   private func listFiles(_ context: RequestContext) async throws -> ServerResponse {
-    try context.allowQuery("limit", "cursor")
+    try context.allowQuery("limit", "cursor", "order")
     let limit = try Pagination.limit(context)
-    let files = try await view(context).files(after: try Pagination.cursor(context), limit: limit + 1)
+    let files = try await view(context).files(
+      after: try Pagination.cursor(context), order: Pagination.order(context), limit: limit + 1)
     return Pagination.reply(files, limit: limit, id: \.id, context)
   }
 

@@ -73,15 +73,15 @@ extension TransferAPI {
   }
 
   private func listSessions(_ context: RequestContext) async throws -> ServerResponse {
-    try context.allowQuery("limit", "cursor", "type", "state")
+    try context.allowQuery("limit", "cursor", "type", "state", "order")
     // A service that merges lists requests one more, to know whether there are further sessions.
     let limit = try Pagination.limit(context, more: context.isFromPeer ? 1 : 0)
     let (type, state) = (
       try context.choice("type") as SessionType?, try context.choice("state") as SessionState?
     )
     let cursor: SessionID? = try Pagination.cursor(context)
-    let view = try view(context)
-    let list = { view.sessions(type: type, state: state, after: cursor, limit: limit + 1) }
+    let (view, order) = (try view(context), try Pagination.order(context))
+    let list = { view.sessions(type: type, state: state, after: cursor, order: order, limit: limit + 1) }
     let gathered = try await service.cluster.gather(
       context.request, of: view.tenant, isForwarded: context.isFromPeer, limit: limit + 1, list)
     guard let others = gathered.others else {
@@ -95,7 +95,7 @@ extension TransferAPI {
     let listed = own.items + others.compactMap { ListedSession($0) }
     // A session that moves between services may be in both lists.
     let all = Dictionary(listed.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-    let page = all.values.sorted { $0.id < $1.id }.prefix(limit + 1)
+    let page = all.values.sorted { order.isAscending($0.id, $1.id) }.prefix(limit + 1)
     return Pagination.reply(Array(page), limit: limit, hasMore: hasMore, id: \.id, context)
   }
 

@@ -13,11 +13,15 @@ extension TransferAPI {
         try await $0.createTasks($1, in: $1.sessionID())
       },
       Route("POST", "/v1/tasks", isPrompt: true) { try await $0.createTasks($1, in: .shared) },
-      Route("GET", "/v1/sessions/{session}/tasks") { try await $0.listTasks($1) },
       Route("GET", "/v1/tasks/{task}", isPrompt: true) { try await $0.readTask($1) },
+      Route("DELETE", "/v1/tasks/{task}") { api, context in
+        try context.allowQuery()
+        try await api.view(context).deleteTask(context.taskID())
+        return ReplyBuilder.noContent()
+      },
       Route("PATCH", "/v1/tasks/{task}", isPrompt: true) { try await $0.patchTask($1) },
       Route("GET", "/v1/tasks/{task}/resume-data") { try await $0.readResumeData($1) },
-      Route("POST", "/v1/tasks/{task}/resume", isPrompt: true) { try await $0.verb($1, $0.view($1).resume) },
+      Route("POST", "/v1/tasks/{task}/resume", isPrompt: true) { try await $0.resumeTask($1) },
       Route("POST", "/v1/tasks/{task}/suspend", isPrompt: true) {
         try await $0.verb($1, $0.view($1).suspend)
       },
@@ -67,17 +71,24 @@ extension TransferAPI {
     }
     var specification = try await TaskPayload.specification(json, in: session, view)
     // A task that is not resumed would not end while the client waits.
-    let wait = specification.resume ? context.preferredWait : nil
+    let isForgotten = context.preferredWait != nil && !specification.resume
+    let wait = isForgotten ? nil : context.preferredWait
     if wait != nil { try addCompletionHandler(to: &specification, in: session) }
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
     let includesBody = try Self.includesBody(context)
     let create: @Sendable () async throws -> ServerResponse = { [specification] in
       let created = try await view.createTasks([specification], in: session) { tasks in
         idempotent?.reply(
-          status: 201, type: "application/json", location: "/v1/tasks/\(tasks[0].id)", body: tasks[0].json)
+          status: isForgotten ? 202 : 201, type: "application/json", location: "/v1/tasks/\(tasks[0].id)",
+          body: isForgotten ? Self.json(tasks[0], hint: Self.suspensionHint) : tasks[0].json)
       }
       let task = created[0]
       let location: HTTPFields = [.location: "/v1/tasks/\(task.id)"]
+      if isForgotten {
+        return ReplyBuilder.resource(
+          Self.json(task, hint: Self.suspensionHint), for: context, status: 202, fields: location,
+          tag: EntityTag.of(task.json))
+      }
       guard let seconds = wait else {
         return ReplyBuilder.resource(task.json, for: context, status: 201, fields: location)
       }
@@ -120,23 +131,40 @@ extension TransferAPI {
 
   // MARK: Reading
 
-  private func listTasks(_ context: RequestContext) async throws -> ServerResponse {
-    try context.allowQuery("limit", "cursor", "kind", "state")
-    let limit = try Pagination.limit(context)
-    let query = TaskQuery(
-      session: try context.sessionID(), kind: try context.choice("kind"), state: try context.choice("state"),
-      after: try Pagination.cursor(context), limit: limit + 1)
-    return Pagination.reply(
-      try await view(context).tasks(query).map(\.listItem), limit: limit, id: \.id, context)
-  }
-
   private func readTask(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("include")
-    let view = try view(context)
-    let task = try await view.task(context.taskID())
     let includesBody = try Self.includesBody(context)
-    return ReplyBuilder.resource(
-      try await includesBody ? Self.jsonWithBody(task, view) : task.json, for: context)
+    let id = try context.taskID()
+    return try await reply(with: try await view(context).task(id), includesBody, context)
+  }
+
+  /// Replies with a task, after the wait of `Prefer` if the task has not ended.
+  private func reply(
+    with task: TransferTask, _ includesBody: Bool, _ context: RequestContext
+  ) async throws -> ServerResponse {
+    let view = try view(context)
+    var (task, fields, hint): (TransferTask, HTTPFields, String?) = (task, [:], nil)
+    if let seconds = context.preferredWait {
+      if task.state != .completed { task = try await view.waitPatientlyForEnd(of: task.id, seconds: seconds) }
+      fields[.preferenceApplied] = "wait=\(Int(seconds.rounded(.up)))"
+      if task.state == .suspended, task.startedAt == nil { hint = Self.suspensionHint }
+    }
+    let bytes = try await includesBody ? Self.jsonWithBody(task, view) : Self.json(task, hint: hint)
+    let tag = hint == nil || includesBody ? nil : EntityTag.of(task.json)
+    return ReplyBuilder.resource(bytes, for: context, fields: fields, tag: tag)
+  }
+
+  private static let suspensionHint = "the task is suspended"
+
+  /// - Parameter hint: advice for the client, which is not part of the task.
+  private static func json(_ task: TransferTask, hint: String?) -> [UInt8] {
+    guard let hint else { return task.json }
+    var writer = JSONWriter(capacity: 1024)
+    writer.object { writer in
+      task.encodeMembers(into: &writer)
+      writer.field("hint", hint)
+    }
+    return writer.bytes
   }
 
   private func readMetrics(_ context: RequestContext) async throws -> ServerResponse {
@@ -167,6 +195,13 @@ extension TransferAPI {
   }
 
   // MARK: Commands
+
+  private func resumeTask(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    let id = try context.taskID()
+    try await context.requireEmptyBody()
+    return try await reply(with: try await view(context).resume(id), false, context)
+  }
 
   private func verb(
     _ context: RequestContext, _ call: (TaskID) async throws(ServiceError) -> TransferTask

@@ -39,8 +39,10 @@ package struct Route: Sendable {
     if let text = context.parameters["session"] { return SessionID(text).map { .session($0) } }
     if let text = context.parameters["task"] { return TaskID(text).map { .task($0) } }
     if let text = context.parameters["decision"] { return DecisionID(text).map { .decision($0) } }
-    // The path does not name the tenant's shared session. Endpoints belong to its owner, which writes their events and test messages.
-    return pattern == "/v1/tasks" || pattern.hasPrefix("/v1/webhooks/endpoints") ? .session(.shared) : nil
+    // The path of a creation does not name the tenant's shared session. Endpoints belong to its owner, which writes their events and test
+    // messages.
+    let isOfSharedSession = pattern == "/v1/tasks" && method == "POST" || pattern.hasPrefix("/v1/webhooks/endpoints")
+    return isOfSharedSession ? .session(.shared) : nil
   }
 
   /// - Returns: the executor for a request's handler, or `nil` for the executor that the request already runs on.

@@ -33,7 +33,9 @@ package struct TransferAPI: Sendable {
 
   /// All operations of `openapi.yaml`.
   package static var routes: [Route] {
-    sessionRoutes + configurationRoutes + taskRoutes + bodyRoutes + uploadRoutes + decisionRoutes
+    sessionRoutes + configurationRoutes + taskRoutes + taskListRoutes + manyTaskRoutes + groupRoutes
+      + bodyRoutes
+      + uploadRoutes + decisionRoutes
       + credentialRoutes + cookieRoutes + cacheRoutes + reachabilityRoutes + fileRoutes
       + eventRoutes + endpointRoutes + deliveryRoutes + operationRoutes
   }
@@ -102,7 +104,8 @@ package struct TransferAPI: Sendable {
     return response
   }
 
-  private func carryOut(_ route: Route, _ context: RequestContext) async throws -> ServerResponse {
+  /// Runs a request at the service that owns its subject.
+  func carryOut(_ route: Route, _ context: RequestContext) async throws -> ServerResponse {
     guard let tenant = context.tenant, let subject = route.subject(context) else {
       return try await route.handle(self, context)
     }

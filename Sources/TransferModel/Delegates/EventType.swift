@@ -21,6 +21,8 @@ package enum EventType: String, Sendable, CaseIterable {
   case taskDidComplete = "task.didComplete"
   /// A message that wakes a client. It is not an event of streams.
   case sessionHandleEvents = "session.handleEvents"
+  /// The end of a closed group of tasks. The event belongs to the tenant, not to a session.
+  case groupDidComplete = "group.didComplete"
   case sessionDidFinishEvents = "session.didFinishEvents"
   case sessionDidBecomeInvalid = "session.didBecomeInvalid"
   case eventsDidReset = "events.didReset"
@@ -40,7 +42,7 @@ package enum EventType: String, Sendable, CaseIterable {
   }
 
   /// Whether the event concerns a tenant rather than one of its sessions.
-  package var isOfTenant: Bool { self == .webhookEndpointDidDisable }
+  package var isOfTenant: Bool { self == .webhookEndpointDidDisable || self == .groupDidComplete }
 
   /// Whether webhooks can select the type.
   package var isForWebhooks: Bool { !isProgress && self != .eventsDidReset && self != .webhookTest }

@@ -8,7 +8,7 @@ package struct DeliveryQuery: Sendable {
   package var since: Timestamp?
   /// The last delivery of the page before.
   package var after: DeliveryID?
-  package var isNewestFirst = false
+  package var order = ListOrder.oldest
   package var limit: Int
 
   package init(of tenant: Tenant, limit: Int) {

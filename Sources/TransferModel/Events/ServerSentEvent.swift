@@ -100,6 +100,16 @@ package enum ServerSentEvents {
     return line.dropFirst(7).prefix { $0 != 0x0A }
   }
 
+  /// Returns the JSON text of an event.
+  package static func data(of event: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var rest = event
+    while !rest.isEmpty {
+      if rest.starts(with: "data: ".utf8) { return rest.dropFirst(6).prefix { $0 != 0x0A } }
+      rest = rest.drop { $0 != 0x0A }.dropFirst()
+    }
+    return rest
+  }
+
   /// Returns the time of the first event of `stream`. The first few hundred bytes are enough.
   package static func time(of stream: [UInt8]) -> Timestamp? {
     let name = Array(#""time":""#.utf8)

@@ -20,6 +20,7 @@ package struct TransferEvent: Sendable {
     case finishedDownloading(TaskBody, suggestedFilename: String?)
     case metrics(TaskMetrics)
     case completed(TransferTask)
+    case groupCompleted(TaskGroup)
     case invalidated
     case answerRejected(DecisionID, reason: String)
     case endpointDisabled(EndpointID, url: String, reason: String)
@@ -60,6 +61,11 @@ package struct TransferEvent: Sendable {
 }
 
 extension TransferEvent {
+  /// The tenant of an event that belongs to no session; `nil` for any other event.
+  package var tenant: Tenant? {
+    if case .groupCompleted(let group) = payload { group.key.tenant } else { nil }
+  }
+
   /// Writes the `data` member: the arguments of the delegate call.
   package func encodeData(into writer: inout JSONWriter) {
     writer.object { encodeDataMembers(into: &$0) }
@@ -84,6 +90,7 @@ extension TransferEvent {
       writer.field("url", task.originalRequest.url)
       writer.field("method", task.originalRequest.method)
       writer.field("description", task.description)
+      task.encodeGroup(into: &writer)
     case .stateChanged(let state, let phase, let wait):
       writer.field("state", state.rawValue)
       writer.field("phase", phase?.rawValue)
@@ -117,6 +124,8 @@ extension TransferEvent {
       writer.field("error", task.error)
       writer.field("status", task.response?.status)
       writer.field("body", task.body)
+    case .groupCompleted(let group):
+      group.encodeMembers(into: &writer, group.finalCounts ?? GroupCounts())
     case .invalidated: writer.nullField("error")
     case .answerRejected(let decision, let reason):
       writer.field("decisionId", decision)

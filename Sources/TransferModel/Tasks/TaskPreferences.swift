@@ -10,17 +10,24 @@ package struct TaskPreferences: Sendable, Equatable {
   /// If true, data is delivered as it arrives; if false, once at the end. Always false for downloads.
   package var prefersIncrementalDelivery = true
   package var delegate: TaskDelegate?
+  /// The name of the task's group. A group belongs to a tenant and may have tasks of several sessions.
+  package var group: String?
+  /// The client's labels, sorted by their keys.
+  package var labels: [TaskLabel] = []
 
   package init(of kind: TaskKind = .data) { prefersIncrementalDelivery = kind != .download }
 
   /// Bytes of the texts that the client chose, for limits on memory.
-  package var textSize: Int { delegate?.webhook?.textSize ?? 0 }
+  package var textSize: Int {
+    let labels = labels.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+    return (delegate?.webhook?.textSize ?? 0) + (group?.utf8.count ?? 0) + labels
+  }
 }
 
 extension TaskPreferences {
   /// Reads the members of the payload that creates a task.
   package init(validating reader: inout ObjectReader, of kind: TaskKind) {
-    reader.allowNull("delegate")
+    reader.allowNull("delegate", "group", "labels")
     self.init(of: kind)
     countOfBytesClientExpectsToSend = reader.guess("countOfBytesClientExpectsToSend") ?? -1
     countOfBytesClientExpectsToReceive = reader.guess("countOfBytesClientExpectsToReceive") ?? -1
@@ -32,6 +39,8 @@ extension TaskPreferences {
         "prefersIncrementalDelivery", "must be false for a download, which is delivered when it is complete")
     }
     if var fields = reader.object("delegate") { delegate = TaskDelegate(validating: &fields) }
+    group = TaskGroupName.read(&reader, "group")
+    labels = TaskLabel.read(&reader, "labels")
   }
 
   /// Writes the members that clients see.
@@ -40,6 +49,20 @@ extension TaskPreferences {
     writer.field("countOfBytesClientExpectsToReceive", countOfBytesClientExpectsToReceive)
     writer.field("prefersIncrementalDelivery", prefersIncrementalDelivery)
     writer.field("delegate", delegate)
+    encodeGroup(into: &writer)
+  }
+
+  /// Writes the group and the labels, which are absent if the task has none.
+  package func encodeGroup(into writer: inout JSONWriter) {
+    if let group { writer.field("group", group) }
+    if !labels.isEmpty {
+      writer.objectField("labels") { writer in
+        for label in labels {
+          writer.key(label.key)
+          writer.value(label.value)
+        }
+      }
+    }
   }
 }
 

@@ -30,6 +30,7 @@ extension TransferTask: JSONEncodable {
     writer.field("response", response)
     writer.objectField("progress") { progress.encodeMembers(into: &$0, fractionCompleted: fractionCompleted) }
     writer.field("error", error)
+    if let outcome { writer.field("outcome", outcome.rawValue) }
     encodeBody(into: &writer, inlineBody)
     writer.field("retryCount", retryCount)
     shownRetryWait?.encodeMembers(into: &writer)

@@ -1,3 +1,5 @@
+package import JSON
+
 /// The kind of a task (URLSessionDataTask, URLSessionDownloadTask, URLSessionUploadTask).
 package enum TaskKind: String, Sendable, CaseIterable {
   case data, download, upload
@@ -192,6 +194,13 @@ package struct TransferTask: Sendable, Equatable {
 
   /// Whether the task has a completion handler, which receives the calls about the response and the end instead of the delegate.
   package var hasCompletionHandler: Bool { isAwaited || completion != nil }
+
+  /// The name of the task's group; `nil` for most tasks.
+  package var group: String? { ownPreferences?.group }
+  package var labels: [TaskLabel] { ownPreferences?.labels ?? [] }
+
+  /// Writes the group and the labels, if the task has any.
+  package func encodeGroup(into writer: inout JSONWriter) { ownPreferences?.encodeGroup(into: &writer) }
 
   package var preferences: TaskPreferences {
     get { ownPreferences ?? TaskPreferences(of: kind) }

@@ -182,10 +182,12 @@ struct Files: Sendable {
     }
   }
 
-  /// Returns a page of a tenant's stored files, oldest first.
-  func page(of tenant: Tenant, after: FileID?, limit: Int) async throws(ServiceError) -> [StoredFile] {
+  /// Returns a page of a tenant's stored files.
+  func page(
+    of tenant: Tenant, after: FileID?, order: ListOrder, limit: Int
+  ) async throws(ServiceError) -> [StoredFile] {
     do throws(LedgerError) {
-      return try await recorder.store.files(of: tenant, after: after, limit: limit)
+      return try await recorder.store.files(of: tenant, after: after, order: order, limit: limit)
     } catch {
       throw .store(error)
     }

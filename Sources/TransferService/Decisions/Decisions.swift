@@ -25,13 +25,14 @@ struct Decisions: Sendable {
     throw .decisionNotFound
   }
 
-  /// Returns a page of a session's decisions, oldest first.
+  /// Returns a page of a session's decisions.
   func page(
-    of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
+    of session: SessionID, state: Decision.State?, after: DecisionID?, order: ListOrder, limit: Int
   ) async throws(ServiceError) -> [Decision] {
     _ = try sessions.session(session)
     do throws(LedgerError) {
-      return try await store.decisions(of: session, state: state, after: after, limit: limit)
+      return try await store.decisions(
+        of: session, state: state, after: after, order: order, limit: limit)
     } catch {
       throw .store(error)
     }

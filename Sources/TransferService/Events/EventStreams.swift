@@ -18,12 +18,7 @@ struct EventStreams: Sendable {
   func subscribe(
     _ scope: EventScope, of sessionID: SessionID?, _ filter: EventFilter
   ) async throws(ServiceError) -> EventSubscription {
-    var after = filter.after
-    // If the client's cursor is beyond this ledger, the client receives `events.didReset` and starts from the beginning. The
-    // commit in `settle` first reads what other processes have committed.
-    if let after, after > store.highestSequence { try await runtime.recorder.flush() }
-    let isLost = after.map { $0 > store.highestSequence } ?? false
-    if isLost { after = 0 }
+    var (after, isLost) = try await start(filter.after)
     // For bodies the stream must know which responses the reader has seen, so it starts at a known place in the journal.
     if filter.wantsData, after == nil { after = store.lastSequence }
     let subscription = EventSubscription(
@@ -37,6 +32,25 @@ struct EventStreams: Sendable {
       }
     }
     return subscription
+  }
+
+  /// Returns the place from which a client that has read up to `after` continues. If that is beyond this ledger, the client receives
+  /// `events.didReset` and starts from the beginning.
+  func start(_ after: Int64?) async throws(ServiceError) -> (after: Int64?, isLost: Bool) {
+    // The commit first reads what other processes have committed.
+    if let after, after > store.highestSequence { try await runtime.recorder.flush() }
+    let isLost = after.map { $0 > store.highestSequence } ?? false
+    return (isLost ? 0 : after, isLost)
+  }
+
+  /// Returns the JSON text of `events.didReset`.
+  /// - Parameter sessionID: the session of the events, or `nil` for events of many sessions.
+  func reset(of sessionID: SessionID?, oldest: Int64) -> [UInt8] {
+    var writer = ServerSentEventWriter()
+    writer.append(
+      event: TransferEvent(.eventsDidReset, at: now(), session: sessionID ?? .shared, .reset(oldest: oldest)),
+      sequence: nil, isOfAll: sessionID == nil)
+    return Array(ServerSentEvents.data(of: writer.bytes[...]))
   }
 
   /// Attaches the bodies that are arriving now, from their first byte.

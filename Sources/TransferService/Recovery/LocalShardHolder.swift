@@ -23,7 +23,11 @@ final class LocalShardHolder: ShardHolder {
     return interrupted
   }
 
-  func didRecover(_ shards: ShardSet) { runtime.recorder.outboxChanged.deliver(.shardsArrived) }
+  func didRecover(_ shards: ShardSet) {
+    runtime.recorder.outboxChanged.deliver(.shardsArrived)
+    // The service that ended the last task of a closed group may have died before it completed the group.
+    if !InjectedFault.forgetsClosedGroups.isPresent { runtime.groupCallback.deliver(nil) }
+  }
 
   func catchUp(with shards: ShardSet) async throws(LedgerError) { try await recovery.catchUp(with: shards) }
 

@@ -15,6 +15,8 @@ final class DeadlineQueue: Sendable {
     case begin(TaskID)
     /// A request that waits for a task's end.
     case wait(TaskWaiters.Token)
+    /// Another attempt to complete groups.
+    case groups
   }
   private struct Entry<Time: Comparable>: Comparable {
     let time: Time
@@ -51,6 +53,9 @@ final class DeadlineQueue: Sendable {
 
   /// The number of entries below which the heaps are not rebuilt.
   private static let leastToCompact = 64
+
+  /// The monotonic time.
+  var uptimeNow: ContinuousClock.Instant { uptime() }
 
   private let now: @Sendable () -> Timestamp
   private let uptime: @Sendable () -> ContinuousClock.Instant

@@ -35,6 +35,11 @@ extension LedgerChange {
     }
     commands = step.effects.workerCommands.map { BackgroundCommand($0).stored(for: step.effects.session) }
     consumedReports = step.effects.takenNews.ranges
+    if step.creation != nil, !InjectedFault.admitsTasksOfClosedGroups.isPresent {
+      // A download that continues a data task stays in its group. Only a client's new tasks are refused.
+      let groups = Set(createdTasks.compactMap(\.group)).sorted()
+      conditions += groups.map { .groupOpen(TaskGroupKey(tenant: step.session.tenant, name: $0)) }
+    }
     answer(step.creation?.reply(step.effects.created), about: step.effects.session)
   }
 }

@@ -49,6 +49,9 @@ extension SessionRuntime {
       return
     }
     let rows = waiters.count > 0 ? change.updatedTasks : []
+    let groups = Set(
+      change.updatedTasks.lazy.filter { $0.state == .completed }.compactMap(\.group)
+        .map { TaskGroupKey(tenant: session.tenant, name: $0) })
     recorder.record(change) { [self] isWritten in
       if isWritten {
         commands.dispatch(later, in: session, writing: stamp)
@@ -59,6 +62,7 @@ extension SessionRuntime {
         update(session.id) { machine, step in _ = machine.apply(.endsCommitted(ended), &step) }
         waiters.resumeEndWaiters(ended, as: rows)
       }
+      if isWritten, !groups.isEmpty { groupCallback.deliver(groups) }
       if isWritten, !evictions.isEmpty {
         update(session.id) { machine, step in _ = machine.apply(.evict(evictions), &step) }
       }

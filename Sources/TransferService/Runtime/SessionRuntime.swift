@@ -30,6 +30,8 @@ final class SessionRuntime: Sendable {
   /// Serialises reads of a session's row, so that one read serves all waiters.
   private let rowReads = SessionMutex()
   let remover: SessionDataRemover
+  /// Receives the groups of ended tasks after each commit; `nil` for all groups.
+  let groupCallback = LateBoundCallback<Set<TaskGroupKey>?>()
   /// Whether the sweep of this start keeps all partial files, because taking over some of them failed.
   let keepsPartialFiles = Atomic(false)
 
@@ -297,6 +299,7 @@ final class SessionRuntime: Sendable {
       _ = update(task: task) { _ = $0.apply(.decisionExpired(task, decision), &$1) }
     case .begin(let task): _ = update(task: task) { _ = $0.apply(.begin(task), &$1) }
     case .wait(let ticket): waiters.timeOut(ticket)
+    case .groups: groupCallback.deliver([])
     }
   }
 

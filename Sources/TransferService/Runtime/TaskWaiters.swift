@@ -9,7 +9,8 @@ final class TaskWaiters: Sendable {
     fileprivate let number: UInt64
   }
   private struct Entry {
-    let task: TaskID
+    /// The task whose end the request waits for; `nil` if it waits for something else.
+    let task: TaskID?
     let waiter: Waiter
     /// Whether the request waits without a limit of time.
     let hasNoTimeout: Bool
@@ -66,14 +67,14 @@ final class TaskWaiters: Sendable {
 
   // MARK: Ends
 
-  /// Adds a request that waits for a task's end. Returns `nil` if the service is about to stop and the request would wait without
+  /// Adds a request that waits for a task's end, or for something else that resumes its waiter. Returns `nil` if the service is about to stop and the request would wait without
   /// a limit.
-  func add(_ waiter: Waiter, for task: TaskID, isPatient: Bool) -> Token? {
+  func add(_ waiter: Waiter, for task: TaskID?, isPatient: Bool) -> Token? {
     state.withLock { state in
       guard !isPatient || !state.isDraining else { return nil }
       state.last += 1
       state.waiting[state.last] = Entry(task: task, waiter: waiter, hasNoTimeout: isPatient)
-      state.ends[task, default: []].insert(state.last)
+      if let task { state.ends[task, default: []].insert(state.last) }
       return Token(number: state.last)
     }
   }
@@ -82,8 +83,9 @@ final class TaskWaiters: Sendable {
   func remove(_ ticket: Token) -> TransferTask? {
     state.withLock { state in
       guard let entry = state.waiting.removeValue(forKey: ticket.number) else { return nil }
-      state.ends[entry.task]?.remove(ticket.number)
-      if state.ends[entry.task]?.isEmpty == true { state.ends[entry.task] = nil }
+      guard let task = entry.task else { return nil }
+      state.ends[task]?.remove(ticket.number)
+      if state.ends[task]?.isEmpty == true { state.ends[task] = nil }
       return entry.outcome
     }
   }

@@ -18,12 +18,14 @@ struct Configurations: Sendable {
     }
   }
 
-  /// Returns a page of a tenant's named configurations, sorted by name.
+  /// Returns a page of a tenant's named configurations.
+  /// - Parameter order: the order of creation, or `nil` for the order of the names.
   func page(
-    of tenant: Tenant, after: String?, limit: Int
+    of tenant: Tenant, after: ConfigurationCursor?, order: ListOrder?, limit: Int
   ) async throws(ServiceError) -> [NamedConfiguration] {
     do throws(LedgerError) {
-      return try await recorder.store.configurations(of: tenant, after: after, limit: limit)
+      return try await recorder.store.configurations(
+        of: tenant, after: after, order: order, limit: limit)
     } catch {
       throw .store(error)
     }

@@ -77,16 +77,17 @@ struct Sessions: Sendable {
     store.unreadable.row(.session, id).map { .storedDataUnreadable($0) } ?? .sessionNotFound
   }
 
-  /// Returns a page of a tenant's sessions, oldest first.
+  /// Returns a page of a tenant's sessions.
   func page(
-    of tenant: Tenant, type: SessionType?, state: SessionState?, after: SessionID?, limit: Int
+    of tenant: Tenant, type: SessionType?, state: SessionState?, after: SessionID?, order: ListOrder,
+    limit: Int
   ) -> [TransferSession] {
     let wanted = runtime.sessions().filter { session in
       session.tenant == tenant && (type == nil || session.type == type)
         && (state == nil || session.state == state)
-        && after.map { session.id > $0 } ?? true
+        && after.map { order.isAscending($0, session.id) } ?? true
     }
-    return Array(wanted.sorted { $0.id < $1.id }.prefix(limit))
+    return Array(wanted.sorted { order.isAscending($0.id, $1.id) }.prefix(limit))
   }
 
   // MARK: Creating

@@ -10,6 +10,11 @@ package import TransferModel
 package enum ServiceError: Error, Sendable {
   case sessionNotFound
   case taskNotFound
+  case groupNotFound
+  /// The group of this name accepts no new tasks.
+  case groupClosed(String)
+  /// Only a task that has ended can be deleted.
+  case taskNotFinished(TaskState)
   /// The shared session cannot be invalidated or deleted.
   case sharedSession
   /// The session accepts no new tasks.
@@ -83,6 +88,11 @@ extension ServiceError {
     }
   }
 
+  /// Whether some tasks of a batch may be created although the batch was refused.
+  package var mayConcernSomeTasks: Bool {
+    if case .groupClosed = self { true } else { isLimit }
+  }
+
   static func blob(_ failure: BlobError) -> ServiceError {
     failure.isFull ? .storeFull : .storeUnavailable(failure.message)
   }
@@ -106,8 +116,9 @@ extension ServiceError {
     case .notOwner: .storeUnavailable("another service owns the session")
     case .fencedOff: .storeUnavailable("another service has taken over")
     case .conditionFailed(.keyAbsent): .keyTaken
+    case .conditionFailed(.groupOpen(let key)): .groupClosed(key.name)
     case .conditionFailed(.revision), .conditionFailed(.unchanged), .conditionFailed(.endpointRevision),
-      .conditionFailed(.deliveryState):
+      .conditionFailed(.deliveryState), .conditionFailed(.groupEnded):
       .preconditionFailed
     case .unreadable(let row): .storedDataUnreadable(row)
     }
@@ -120,6 +131,9 @@ extension ServiceError: CustomStringConvertible {
     switch self {
     case .sessionNotFound: "no such session"
     case .taskNotFound: "no such task"
+    case .groupNotFound: "no such group"
+    case .groupClosed(let name): "the group '\(name)' is closed"
+    case .taskNotFinished(let state): "the task is \(state.rawValue)"
     case .sharedSession: "the shared session cannot be removed"
     case .sessionInvalid: "the session is invalidated"
     case .sessionNotInvalid: "the session is not invalid"

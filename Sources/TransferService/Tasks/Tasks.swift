@@ -38,16 +38,6 @@ struct Tasks: Sendable {
     return known.task
   }
 
-  /// Returns a page of a session's tasks in their current state, oldest first.
-  func page(_ query: TaskQuery) async throws(ServiceError) -> [TransferTask] {
-    _ = try sessions.session(query.session)
-    let stored: [TransferTask]
-    do throws(LedgerError) { stored = try await store.tasks(query) } catch { throw .store(error) }
-    return runtime.read(at: query.session) { machine in
-      stored.map { $0.state == .completed ? $0 : machine.task($0.id)?.task ?? $0 }
-    } ?? stored
-  }
-
   /// - Returns: the metrics of a finished task as JSON, or `nil` if there are none.
   func metrics(of id: TaskID) async throws(ServiceError) -> [UInt8]? {
     do throws(LedgerError) { return try await store.metrics(of: id) } catch { throw .store(error) }

@@ -115,7 +115,9 @@ extension CrashScenario {
     } again: { world in
       let session = try world.ownSessions().first ?? world.createSession()
       _ = try world.createTask(in: session, under: "key")
-      let count = try world.call { try await $0.tasks.page(TaskQuery(session: session, limit: 10)).count }
+      let count = try world.call {
+        try await $0.lists.page(TaskQuery(session: session, limit: 10)).tasks.count
+      }
       if count != 1 { world.faults.append("one Idempotency-Key created \(count) tasks") }
     },
     CrashScenario(name: "a deleted session") { world in
@@ -378,7 +380,9 @@ extension CrashWorld {
   /// Returns the sessions that clients have created.
   func ownSessions() throws -> [SessionID] {
     try call { service in
-      service.sessions.page(of: .default, type: nil, state: nil, after: nil, limit: 100).map(\.id).filter {
+      service.sessions.page(of: .default, type: nil, state: nil, after: nil, order: .oldest, limit: 100).map(
+        \.id
+      ).filter {
         $0 != .shared
       }
     }

@@ -120,7 +120,9 @@ extension CrashWorld {
 
   /// Returns the open decisions.
   func questions(of session: SessionID) throws -> [Decision] {
-    try call { try await $0.decisions.page(of: session, state: .pending, after: nil, limit: 100) }
+    try call {
+      try await $0.decisions.page(of: session, state: .pending, after: nil, order: .oldest, limit: 100)
+    }
   }
 
   /// Waits for a decision of this type and answers it.

@@ -50,6 +50,7 @@ package struct JournalReview: Sendable {
   /// Tasks whose first event has been pruned.
   private var cutTasks: Set<TaskID> = []
   private var cutSessions: Set<SessionID> = []
+  private var endedGroups: Set<TaskGroupKey> = []
 
   /// Returns `nil` if the directory has no readable journal.
   /// - Parameter directory: A data directory that no process uses.
@@ -63,7 +64,9 @@ package struct JournalReview: Sendable {
           faults.append("an event of fragment \(fragment.first) has an unknown type")
           continue
         }
-        if let task = fragment.taskID {
+        if type == .groupDidComplete {
+          take(groupEnd: event, of: fragment.tenant)
+        } else if let task = fragment.taskID {
           take(type, event, of: task, in: fragment.sessionID, downloads)
         } else if type.isOfTenant {
           continue
@@ -75,6 +78,18 @@ package struct JournalReview: Sendable {
       }
     }
     judge()
+  }
+
+  /// A group ends once.
+  private mutating func take(groupEnd event: ArraySlice<UInt8>, of tenant: Tenant?) {
+    let data = try? JSONParser.parse(Array(ServerSentEvents.data(of: event)))["data"]
+    let name = data?["name"]?.string ?? ""
+    guard let tenant, !name.isEmpty else {
+      return faults.append("the end of a group has no tenant or no name")
+    }
+    if !endedGroups.insert(TaskGroupKey(tenant: tenant, name: name)).inserted {
+      faults.append("the group \(name) has ended twice")
+    }
   }
 
   private mutating func take(

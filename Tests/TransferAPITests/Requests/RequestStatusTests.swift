@@ -56,7 +56,7 @@ import Testing
       let page = try #require(reply.json["type"]?.string)
       #expect(try place.call("GET", page).status == 200, "\(page)")
     }
-    #expect(try place.call("DELETE", "/v1/tasks")["Allow"] == "OPTIONS, POST")
+    #expect(try place.call("DELETE", "/v1/tasks")["Allow"] == "GET, HEAD, OPTIONS, POST")
   }
 
   @Test func `forbidden or unreachable destination is an error of the task`() throws {

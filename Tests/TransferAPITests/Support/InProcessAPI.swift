@@ -113,6 +113,12 @@ final class InProcessAPI: Sendable {
     try? FileManager.default.removeItem(atPath: directory)
   }
 
+  /// Returns whether a webhook message of a task is not delivered yet.
+  func hasPendingMessage(of task: String) throws -> Bool {
+    let id = try #require(TaskID(task))
+    return try blocking { try await self.store.hasPendingDelivery(id) }
+  }
+
   // MARK: Calls
 
   /// An answer, without the fields that differ each time.
@@ -227,7 +233,7 @@ final class InProcessAPI: Sendable {
   /// Returns everything that a tenant can see of itself and of these ids, and the number of requests that the origin
   /// received.
   func picture(of tenant: Tenant, _ ids: [String: String]) async throws -> [String: Answer] {
-    var targets = ["/v1/sessions", "/v1/files", "/v1/configurations"]
+    var targets = ["/v1/sessions", "/v1/files", "/v1/configurations", "/v1/groups"]
     for session in [ids["session"], "ses_shared"].compactMap(\.self) {
       targets += ["", "/tasks", "/decisions", "/cookies", "/credentials", "/cache"].map {
         "/v1/sessions/\(session)\($0)"
@@ -252,7 +258,7 @@ final class InProcessAPI: Sendable {
   /// A kind of resource that a tenant may own.
   enum Resource: CaseIterable {
     case session, invalidSession, suspendedTask, finishedTask, partialDownload, streamingTask, decision, file,
-      configuration, delivery
+      configuration, delivery, group
   }
 
   func url(_ path: String, of tenant: Tenant) -> String { "\(origin.url)\(path)?\(Self.mark(tenant))" }
@@ -274,6 +280,11 @@ final class InProcessAPI: Sendable {
         "/v1/webhooks/endpoints", #"{"url":"http://a.test/\#(mark)"}"#, of: tenant, "id")
       let delivery = try await post("/v1/webhooks/endpoints/\(endpoint)/test", "{}", of: tenant, "id")
       return ["endpoint": endpoint, "delivery": delivery]
+    case .group:
+      _ = try await post(
+        "/v1/tasks", #"{"kind":"data","group":"\#(mark)","request":{"url":"\#(url("/", of: tenant))"}}"#,
+        of: tenant, "id")
+      return ["group": mark]
     default: break
     }
     let delegate = thing == .decision ? #"{"redirects":"ask","decisionTimeout":3000}"# : "{}"
@@ -293,7 +304,7 @@ final class InProcessAPI: Sendable {
         in: session, isStream ? "/" : "/redirect", of: tenant, kind: isStream ? "upload" : "data",
         waits: false)
       ids["decision"] = try await decision(of: session, tenant)
-    case .file, .configuration, .delivery: break
+    case .file, .configuration, .delivery, .group: break
     }
     return ids
   }

@@ -1,0 +1,14 @@
+package import TransferModel
+
+/// Groups of tasks. The creation of a task with a group creates the group as well, if it does not exist.
+package protocol GroupRecords: Sendable {
+  func group(_ key: TaskGroupKey) async throws(LedgerError) -> TaskGroup?
+  /// Returns the counts of a group's tasks that have rows.
+  func counts(of key: TaskGroupKey) async throws(LedgerError) -> GroupCounts
+  /// Returns a page of a tenant's groups, in the order of their creation.
+  func groups(
+    of tenant: Tenant, after: TaskGroup?, order: ListOrder, limit: Int
+  ) async throws(LedgerError) -> [TaskGroup]
+  /// Returns the groups of all tenants that are closed and not completed.
+  func closedGroups() async throws(LedgerError) -> [TaskGroup]
+}
