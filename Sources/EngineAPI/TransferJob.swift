@@ -23,6 +23,10 @@ package struct TransferJob: Sendable {
   package var asksForCertificate = false
   /// Whether data is shown as it is received. Otherwise it is shown when it is complete.
   package var prefersIncrementalDelivery = true
+  /// `nil` for none, as for most tasks.
+  @IndirectOptional package var requirements: ResponseRequirements?
+  /// The statuses that fail an attempt, whose responses are not cached. `nil` in background sessions, which have no cache.
+  @IndirectOptional package var retry: RetryConfiguration?
   /// The place at which a download or upload continues.
   @IndirectOptional package var resumePoint: ResumePoint?
   /// The number of decisions that the task has requested so far. The next one gets the next number.

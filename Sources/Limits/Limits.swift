@@ -139,6 +139,7 @@ package enum Limits {
   package static let streamBytes = Limit(
     "stream", 1 << 50, "the `Content-Length` that a client announces for a stream", in: .bytes,
     beyond: "400")
+  package static let retryStatuses = Limit("retry-statuses", 100, "`statuses` of `retry`", beyond: refused)
   package static let secretNames = Limit(
     "secret-names", 64, "names in `secretHeaderFields`", beyond: refused)
   package static let secretNameBytes = Limit(
@@ -346,7 +347,7 @@ package enum Limits {
     methodBytes, urlBytes, descriptionBytes, groupBytes, labels, labelKeyBytes, labelValueBytes,
     searchBytes, searchedTasks, hostBytes, userBytes, passwordBytes, realmBytes, fields,
     fieldBytes,
-    headBytes, streamBytes, secretNames, secretNameBytes, configurationBytes, rootBytes, roots,
+    headBytes, streamBytes, retryStatuses, secretNames, secretNameBytes, configurationBytes, rootBytes, roots,
     rootsOfOneSubject,
     proxyExceptions, pinnedHosts,
     pinnedKeys, credentials, credentialBytes, chainCertificates, certificateBytes, cookiesInRequest, cookies,

@@ -99,6 +99,10 @@ extension CompositeLedger {
     try await durable.counts(of: key)
   }
 
+  package func sessions(of key: TaskGroupKey) async throws(LedgerError) -> [SessionID] {
+    try await durable.sessions(of: key)
+  }
+
   package func groups(
     of tenant: Tenant, after: TaskGroup?, order: ListOrder, limit: Int
   ) async throws(LedgerError) -> [TaskGroup] {

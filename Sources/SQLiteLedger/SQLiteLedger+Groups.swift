@@ -18,6 +18,14 @@ extension SQLiteLedger {
     try await readers.read { [hash = hash(of: key)] database in try GroupCounts(database, key: hash) }
   }
 
+  package func sessions(of key: TaskGroupKey) async throws(LedgerError) -> [SessionID] {
+    try await readers.read { [hash = hash(of: key)] database in
+      try Data.fetchAll(database.prepared(.sessionsOfGroup), arguments: [hash]).compactMap {
+        SessionID(bytes: Array($0))
+      }
+    }
+  }
+
   package func groups(
     of tenant: Tenant, after: TaskGroup?, order: ListOrder, limit: Int
   ) async throws(LedgerError) -> [TaskGroup] {

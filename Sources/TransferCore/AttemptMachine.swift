@@ -7,7 +7,7 @@ package struct AttemptMachine: Sendable {
   package internal(set) var task: TransferTask
   package let session: TransferSession
   package internal(set) var state: WorkState
-  /// A response that asks for a retry (429 or 503). The service learns of it only if no other attempt follows.
+  /// A response that asks for a retry, such as 429 or 503. The service learns of it only if no other attempt follows.
   var heldResponse: TransferFact?
   /// The challenges answered in this attempt. Each stored answer is used at most once for each attempt.
   var repeated: [ChallengeIdentity] = []
@@ -159,12 +159,15 @@ package struct AttemptMachine: Sendable {
 
   // MARK: End
 
+  /// Never `nil` in a background session.
+  private var policy: RetryPolicy? { RetryPolicy(of: task, in: session) }
+
+  /// Returns whether a response with this status may be followed by another attempt.
+  func mayRetry(status: Int) -> Bool { policy?.mayRetry(status: status, number: state.attempts) == true }
+
   func nextStep(on outcome: TransferOutcome, at time: Timestamp, jitter: Double) -> RetryPolicy.NextStep {
     guard state.cancellation == nil else { return .end }
-    let configuration = session.configuration
-    let policy = RetryPolicy(
-      configuration: configuration.retry,
-      timeoutIntervalForResource: configuration.timeoutIntervalForResource)
+    guard let policy else { return .end }
     let attempt = RetryPolicy.Attempt(
       error: outcome.error, status: outcome.response?.status,
       retryAfter: outcome.response?.headers.single("Retry-After"), number: state.attempts,
@@ -174,8 +177,7 @@ package struct AttemptMachine: Sendable {
 
   /// Counts the failures since an attempt last got further than all earlier ones.
   mutating func noteProgress(of outcome: TransferOutcome) {
-    let kept = outcome.partial?.download?.partial.offset
-    let offset = kept ?? (outcome.partial == nil ? 0 : outcome.progress.countOfBytesSent)
+    let offset = outcome.reachedOffset
     state.failures = offset > state.furthest ? 1 : state.failures + 1
     state.furthest = max(offset, state.furthest)
   }
@@ -184,6 +186,12 @@ package struct AttemptMachine: Sendable {
   mutating func wait(_ seconds: Double, at now: InputContext) {
     (state.retryAt, state.retryDelay) = (now.wall.adding(seconds: seconds), seconds)
     notBefore = now.uptime.advanced(by: .seconds(seconds))
+  }
+
+  /// Makes the next attempt due. A task that waits for its timeout keeps waiting.
+  mutating func retryNow() {
+    guard lastOutcome == nil else { return }
+    (state.retryAt, state.retryDelay, notBefore) = (nil, nil, nil)
   }
 
   /// Returns the outcome of a task that was running while too many workers crashed.

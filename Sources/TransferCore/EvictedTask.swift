@@ -7,6 +7,7 @@ package struct EvictedTask: Sendable {
   let hasBeginDate: Bool
   /// The revision from which the loaded machine continues to count, so that an earlier eviction cannot match it.
   let revision: Int
+  let notBefore: ContinuousClock.Instant?
 
   /// `nil` unless the machine is idle.
   init?(_ machine: TaskMachine) {
@@ -15,6 +16,7 @@ package struct EvictedTask: Sendable {
     taskIdentifier = machine.task.taskIdentifier
     hasBeginDate = machine.task.earliestBeginDate != nil
     revision = machine.revision
+    notBefore = machine.attempt?.notBefore
   }
 }
 

@@ -16,4 +16,7 @@ package struct IdentifierGenerator: Sendable {
     last = max(clock, last + 1)
     return ID(instant: last, random: random.next())
   }
+
+  /// Returns a random number from 0 to less than 1.
+  mutating func fraction() -> Double { random.fraction() }
 }

@@ -20,6 +20,7 @@ package enum InjectedFault: String, CaseIterable, Sendable {
   // The machine of a session
   case endsTwice, withdrawsNothing, countsNothingDown, handsNothingOver, answersTwice, finishesNoEvents
   case becomesInvalidTooEarly, asksTheCancelled, ignoresTheExpiry
+  case showsTheFailedAttempt, losesTheRetryTimer, retriesAfterTheResponse
 
   #if DEBUG
     /// The fault that is active in the current task and its children.

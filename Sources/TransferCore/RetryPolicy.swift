@@ -1,10 +1,11 @@
 internal import HTTPDates
 package import TransferModel
 
-/// The rule that decides whether an attempt of a background task ends the task or is followed by another attempt.
+/// The rule that decides whether an attempt ends the task or is followed by another attempt.
 ///
 /// Background sessions retry after every network failure until `timeoutIntervalForResource` has passed (Apple, "Downloading files in the
-/// background"). Ferry also retries if an origin reports that it is busy.
+/// background"). Ferry also retries if an origin reports that it is busy. Other sessions
+/// retry by the same rule, if a client asks for that.
 package struct RetryPolicy: Sendable {
   /// An attempt that has ended.
   package struct Attempt: Sendable {
@@ -51,12 +52,14 @@ package struct RetryPolicy: Sendable {
   private let backoff: Double
   private let maximumAttempts: Int
   private let timeout: Double
+  private let configuration: RetryConfiguration
 
   /// - Parameters:
   ///   - configuration: `nil` for the defaults of background sessions.
   ///   - timeoutIntervalForResource: seconds from the first attempt's start.
   package init(configuration: RetryConfiguration?, timeoutIntervalForResource: Double) {
     let configuration = configuration ?? RetryConfiguration()
+    self.configuration = configuration
     backoff = configuration.backoff
     maximumAttempts = configuration.maximumAttempts ?? .max
     timeout = timeoutIntervalForResource
@@ -67,8 +70,10 @@ package struct RetryPolicy: Sendable {
   ///   - jitter: a random number, 0 to less than 1.
   package func next(after attempt: Attempt, firstStart: Timestamp, now: Timestamp, jitter: Double) -> NextStep
   {
-    let isBusy = attempt.status.map(Self.isPassing(status:)) ?? false
-    let isWanted = attempt.error.map(Self.isPassing) ?? isBusy
+    let isBusy = attempt.status.map(configuration.retries(status:)) ?? false
+    // The task may not accept the status, but a retry comes first.
+    let error = attempt.error?.reason == .ferry(.httpStatus) ? nil : attempt.error
+    let isWanted = error.map(Self.isPassing) ?? isBusy
     guard isWanted, attempt.number < maximumAttempts else { return .end }
     // If the wall clock was set back, the time left is still at most the whole interval.
     let remaining = timeout - max(0, now.since(firstStart))
@@ -77,10 +82,16 @@ package struct RetryPolicy: Sendable {
     guard earliest < remaining else {
       if asked == nil, remaining >= Self.shortestRest { return .retry(after: remaining / 2) }
       // If no other attempt is possible, the client gets the response that arrived.
-      return attempt.error == nil ? .end : .timeout(after: max(0, remaining))
+      return error == nil ? .end : .timeout(after: max(0, remaining))
     }
     let wait = earliest + (min(latest, remaining) - earliest) * jitter
     return .retry(after: min(wait, remaining.nextDown))
+  }
+
+  /// Returns whether a response with this status may be followed by another attempt.
+  /// - Parameter number: the number of attempts so far.
+  package func mayRetry(status: Int, number: Int) -> Bool {
+    number < maximumAttempts && configuration.retries(status: status)
   }
 
   /// Returns the range of the backoff: from half of it to all of it. The backoff doubles with each failure.
@@ -92,10 +103,47 @@ package struct RetryPolicy: Sendable {
   }
 }
 
+extension RetryPolicy {
+  /// The policy of a task; `nil` if its first failure ends it.
+  ///
+  /// Outside background sessions a client must ask for retries. The session's rules then apply to idempotent requests (RFC 9110 §9.2.2), and
+  /// the task's own to any request whose body can be sent again.
+  package init?(of task: TransferTask, in session: borrowing TransferSession) {
+    var configuration = task.preferences.retry
+    if session.type == .background {
+      configuration = configuration ?? session.configuration.retry ?? RetryConfiguration()
+    } else {
+      let request = task.submittedRequest
+      if request.body?.isStream == true { return nil }
+      if request.isIdempotent { configuration = configuration ?? session.configuration.retry }
+    }
+    guard let configuration else { return nil }
+    self.init(
+      configuration: configuration,
+      timeoutIntervalForResource: session.configuration.timeoutIntervalForResource)
+  }
+}
+
+extension TransferTask {
+  /// The request of an attempt, before its redirects.
+  package var submittedRequest: TransferRequest {
+    guard let retryProgress else { return currentRequest }
+    return retryProgress.request ?? originalRequest
+  }
+}
+
 extension TransferOutcome {
+  /// The furthest byte that the attempt reached, for the backoff.
+  var reachedOffset: Int64 {
+    partial?.download?.partial.offset ?? (partial == nil ? 0 : progress.countOfBytesSent)
+  }
+
+  /// Whether the origin responded with a status that fails the attempt. The bytes on disk are then unchanged.
+  var isRefusedByStatus: Bool { error == nil || error?.reason == .ferry(.httpStatus) }
+
   /// The reason for another attempt: the error, or the status with which the origin refused the request.
   var retryReason: TransferError {
-    if let error { return error }
+    if let error, !isRefusedByStatus { return error }
     let status = response?.status ?? 0
     var error = TransferError(
       .badServerResponse, "the origin responded with status \(status)", failingURL: currentRequest.url)
@@ -107,9 +155,6 @@ extension TransferOutcome {
 // MARK: Temporary failures
 
 extension RetryPolicy {
-  /// Returns whether the status is temporary: Too Many Requests (RFC 6585 §4) or Service Unavailable (RFC 9110 §15.6.4).
-  package static func isPassing(status: Int) -> Bool { status == 429 || status == 503 }
-
   /// Returns whether the same request may succeed later.
   package static func isPassing(_ error: TransferError) -> Bool {
     switch error.reason {
@@ -162,6 +207,8 @@ extension RetryPolicy {
     switch code {
     // Rules and limits of this service, including the limit of attempts.
     case .destinationNotPermitted, .quotaExceeded, .bodyTooLarge, .attemptLimitReached: false
+    // The origin would send the same again. `next` decides about statuses.
+    case .contentMismatch, .httpStatus: false
     }
   }
 }

@@ -27,6 +27,17 @@ package struct SessionEffects: Sendable {
     case begin(TaskID, at: Timestamp)
     case cancelDecision(DecisionID, of: TaskID)
     case cancelBegin(TaskID)
+    /// The time of the next attempt. It shares its timer with `begin`. Changes of the wall clock do not affect it.
+    case retry(TaskID, afterSeconds: Double)
+    /// The time at which the task's attempt is cleared of suspicion.
+    case crashWindow(TaskID, after: Duration)
+    case cancelCrashWindow(TaskID)
+  }
+  /// A change in the queue of suspects, which are tried one at a time (`CrashGuard`).
+  package enum TrialChange: Sendable, Equatable {
+    /// - Parameter deaths: the number of services that ended in a row while they ran the task.
+    case wanted(TaskID, deaths: Int)
+    case over(TaskID)
   }
   /// The data to delete after the session became invalid.
   package enum SessionCleanup: Sendable, Equatable {
@@ -80,6 +91,7 @@ package struct SessionEffects: Sendable {
   /// Bodies that clients offered or sent and that are no longer needed.
   package var droppedUploads: [any BodyToken] = []
   package var timers: [TimerChange] = []
+  package var trials: [TrialChange] = []
   /// Tasks whose response head has arrived or will never arrive. Clients that wait for the head continue.
   package var respondedTasks: [TaskID] = []
 
@@ -114,7 +126,8 @@ package struct SessionEffects: Sendable {
   package var isEmpty: Bool {
     events.isEmpty && isProgressOnly && engineCommands.isEmpty && openedBodies.isEmpty
       && unwantedBodies.isEmpty
-      && droppedUploads.isEmpty && timers.isEmpty && respondedTasks.isEmpty && evictions.isEmpty
+      && droppedUploads.isEmpty && timers.isEmpty && trials.isEmpty && respondedTasks.isEmpty
+      && evictions.isEmpty
   }
 
   /// Adds a command for the engine or the worker, whichever runs the session's tasks.

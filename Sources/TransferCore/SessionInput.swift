@@ -15,6 +15,8 @@ package enum SessionInput: Sendable {
   case suspend(TaskID)
   case cancel(TaskID, keepsPartial: Bool)
   case change(TaskID, TaskPatch)
+  /// Starts the next attempt of a waiting task now. Does nothing to other tasks.
+  case retryNow(TaskID)
   /// - Parameters:
   ///   - shown: the answer as clients see it: JSON without secrets.
   ///   - tag: a digest that distinguishes answers with secrets; `nil` if the answer has none.
@@ -39,6 +41,10 @@ package enum SessionInput: Sendable {
   case decisionExpired(TaskID, DecisionID)
   /// Starts a task that was just created, or whose begin date may have come.
   case begin(TaskID)
+  /// Starts a suspect whose turn it is.
+  case trialBegan(TaskID)
+  /// Reports that the attempt of a suspected task has lasted for a while.
+  case crashWindowPassed(TaskID)
 
   // MARK: Commits and messages
 

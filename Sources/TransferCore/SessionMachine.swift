@@ -52,6 +52,11 @@ package struct SessionMachine: Sendable {
   /// Returns the task in its current state; `nil` if it has ended, is evicted, or never existed.
   package func task(_ id: TaskID) -> TaskMachine? { tasks[id] }
 
+  /// Returns whether clients may not see the response that a task is receiving, because another attempt may follow.
+  package func hidesResponse(of id: TaskID) -> Bool {
+    tasks.read(id) { $0.task.retryProgress != nil && $0.retryPolicy(session) != nil } ?? false
+  }
+
   /// The unfinished tasks, in the order of their creation.
   package var unfinishedIDs: [TaskID] { tasks.ids }
 
@@ -64,7 +69,10 @@ package struct SessionMachine: Sendable {
       let question = tasks[id]?.question.map {
         SessionEffects.TimerChange.cancelDecision($0.decision, of: id)
       }
-      return [question, .cancelBegin(id)].compactMap { $0 }
+      let window = tasks[id]?.task.retryProgress.map { _ in
+        SessionEffects.TimerChange.cancelCrashWindow(id)
+      }
+      return [question, .cancelBegin(id), window].compactMap { $0 }
     }
   }
 
@@ -141,6 +149,7 @@ package struct SessionMachine: Sendable {
     case .suspend(let id): return verb(id) { $0.suspend($1, at: now, into: &effects) }
     case .cancel(let id, let keepsPartial):
       return verb(id) { $0.cancel(keepsPartial: keepsPartial, $1, at: now, into: &effects) }
+    case .retryNow(let id): return verb(id) { $0.retryNow($1, at: now, into: &effects) }
     case .change(let id, let patch):
       let hasRoom = tasks.read(id) {
         effects.submissions.hasRoom(for: patch.applied(to: $0.task), inPlaceOf: $0)
@@ -170,6 +179,15 @@ package struct SessionMachine: Sendable {
       effects.submissions.endCall(of: id)
       // The task's row could not be read. Try again in a minute.
       if tasks.isEvicted(id) { effects.timers.append(.begin(id, at: now.wall.adding(seconds: 60))) }
+    case .trialBegan(let id):
+      guard tasks.contains(id) else { return .ended }
+      change(id) { machine, session in
+        machine.change { $0.isOnTrial = true }
+        machine.startIfReady(session, at: now, into: &effects)
+        // A task that cannot start now makes room for the next.
+        if machine.executionState != .executing { machine.endTrial(into: &effects) }
+      }
+    case .crashWindowPassed(let id): change(id) { machine, _ in machine.crashWindowPassed(into: &effects) }
     case .endsCommitted(let ids): endHolds(ids, at: now, into: &effects)
     case .evict(let evictions): for eviction in evictions { tasks.evict(eviction) }
     case .load(let task):
@@ -183,7 +201,7 @@ package struct SessionMachine: Sendable {
       isLeaving = true
       for id in tasks.ids {
         change(id) { machine, session in
-          if machine.executionState == .executing, machine.task.canContinueElsewhere {
+          if machine.executionState == .executing, machine.canRetryElsewhere(session) {
             // The engine of the other service will request the decision again.
             let wasAsked = machine.settle(.withdrawn, session, at: now.wall, into: &effects) != nil
             if wasAsked { machine.task.enter(machine.task.usualPhase, at: now.wall, session, into: &effects) }

@@ -10,6 +10,7 @@ extension TaskMachine {
     let action = task.lifecycle.resume()
     guard task.lifecycle != before else { return }
     if action == .run {
+      task.retryProgress?.resume(at: now.wall)
       // The engine or the worker will report any other reason to wait again.
       task.activity =
         question != nil ? .waitingForDecision : task.retryWait != nil ? .waitingToRetry : task.usualPhase
@@ -28,6 +29,7 @@ extension TaskMachine {
     let action = task.lifecycle.suspend()
     guard task.lifecycle != before else { return }
     if action == .pause {
+      task.retryProgress?.suspend(at: now.wall)
       effects.emit(task.stateEvent(at: now.wall), of: task, in: session)
       if executionState.isSubmitted { effects.send(.suspend, of: id) }
     }
@@ -46,7 +48,9 @@ extension TaskMachine {
       effects.send(.cancel(keepsPartial: keepsPartial), of: id)
       effects.update(task)
     } else {
-      end(task.outcome(.cancelled, "cancelled", at: now.wall), session, at: now, into: &effects)
+      var outcome = task.outcome(.cancelled, "cancelled", at: now.wall)
+      if keepsPartial { outcome.keep(task.partial) }
+      end(outcome, session, at: now, into: &effects)
     }
   }
 
@@ -78,7 +82,7 @@ extension TaskMachine {
   mutating func startIfReady(
     _ session: borrowing TransferSession, at now: InputContext, into effects: inout SessionEffects
   ) {
-    guard task.state == .running, isIdle else { return }
+    guard task.state == .running, isIdle, !mustWait(session, at: now, into: &effects) else { return }
     let (hasBegun, goesOn) = (task.firstAttempt != .notStarted, executionState.goesOn)
     let isLeaving = effects.isLeaving && !effects.runsInWorker
     // A service that hands over a session starts only tasks whose start was announced already.
@@ -112,15 +116,18 @@ extension TaskMachine {
       }
       effects.emit(.taskWillBeginDelayedRequest, at: now.wall, payload, of: task, in: session)
     }
+    let isAttempt = retryPolicy(session) != nil
     // A service that is gone may have sent the request once.
-    let isRepeated = task.firstAttempt.mayHaveBegun && !effects.runsInWorker
+    let isLost = isAttempt ? task.retryProgress?.isActive == true : task.firstAttempt.mayHaveBegun
+    let isRepeated = isLost && !effects.runsInWorker
     if isRepeated { task.retryCount += 1 }
     task.firstAttempt.submit()
+    if isAttempt { beginAttempt(session, at: now, into: &effects) }
     executionState = .executing
     // The row must say that the task no longer waits for its date or for another service, even if the clock is set back.
-    if isRepeated || goesOn || task.earliestBeginDate != nil { effects.update(task) }
+    if isAttempt || isRepeated || goesOn || task.earliestBeginDate != nil { effects.update(task) }
     effects.send(.submit(task))
-    guard isLeaving, task.canContinueElsewhere else { return }
+    guard isLeaving, canRetryElsewhere(session) else { return }
     leave()
     effects.send(.cancel(keepsPartial: true), of: id)
   }

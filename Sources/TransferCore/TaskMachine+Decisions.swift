@@ -43,8 +43,8 @@ extension TaskMachine {
     guard state != .withdrawn else { return question }
     let isOnItsWay = executionState.isSubmitted && (task.response != nil || question.isOnWire)
     task.enter(isOnItsWay ? .transferring : .queued, at: time, session, into: &effects)
-    // The next service reads the worker's progress from the row, so the row must not show a settled decision.
-    if effects.runsInWorker { effects.update(task) }
+    // The next service reads the task's progress from the row, so the row must not show a settled decision.
+    if writesFacts(effects) { effects.update(task) }
     return question
   }
 
@@ -68,7 +68,7 @@ extension TaskMachine {
         effects.droppedUploads.append(body)
       }
       // The worker, or a service that resumes the task after a restart, reads the request from the row.
-      if effects.runsInWorker || task.state == .suspended { effects.update(task) }
+      if writesFacts(effects) || task.state == .suspended { effects.update(task) }
     }
     switch answer {
     case .redirect(let request):

@@ -16,13 +16,18 @@ extension TaskMachine {
       outcome.endAsCancelled()
     }
     settle(.withdrawn, session, at: outcome.endedAt, into: &effects)
-    if task.earliestBeginDate != nil || effects.submissions.isLarge(task) {
+    if task.earliestBeginDate != nil || task.retryCount > 0 || effects.submissions.isLarge(task) {
       effects.timers.append(.cancelBegin(id))
     }
+    clearSuspicion(into: &effects)
     if let body = upload.token { effects.droppedUploads.append(body) }
     effects.respondedTasks.append(id)
     executionState = .ending
     let ended = task.ended(with: outcome, keptFor: session.configuration.bodyRetention)
+    // An earlier attempt may have left bytes that no attempt continued.
+    if task.retryProgress != nil, let file = task.partialKey, ended.partialKey != file {
+      effects.unwantedBodies.append(file)
+    }
     // The last request of a delegate may never have been sent.
     if let file = task.replacementBodyKey, ended.replacementBodyKey != file {
       effects.unwantedBodies.append(file)
@@ -42,6 +47,7 @@ extension TaskMachine {
     _ number: Int?, taskIdentifier: Int, _ session: borrowing TransferSession, at now: InputContext,
     into effects: inout SessionEffects
   ) -> TaskMachine {
+    clearSuspicion(into: &effects)
     // The download keeps the client's settings, except those for the data task's start and end.
     var specification = task.specification
     specification.kind = .download
@@ -98,7 +104,7 @@ extension TransferTask {
   package func ended(with outcome: TransferOutcome, keptFor retention: Double) -> TransferTask {
     var task = self
     _ = task.lifecycle.complete()
-    task.retryWait = nil
+    (task.retryWait, task.retryProgress) = (nil, nil)
     task.firstAttempt.end()
     task.currentRequest = outcome.currentRequest
     task.response = outcome.response
@@ -119,7 +125,7 @@ extension TransferTask {
 
   /// The event `urlSession(_:dataTask:didReceive:)` of a task whose data is delivered as a whole; `nil` if there is none.
   package var wholeDataEvent: TransferEvent? {
-    guard kind != .download, !preferences.prefersIncrementalDelivery, error == nil,
+    guard kind != .download, !preferences.prefersIncrementalDelivery, error == nil || body != nil,
       progress.countOfBytesReceived > 0, let completedAt
     else { return nil }
     return TransferEvent(

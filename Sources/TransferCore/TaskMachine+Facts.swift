@@ -8,16 +8,19 @@ extension TaskMachine {
   ) {
     guard !isEnding else { return }
     if case .leaving = executionState, fact.isAnswered { return }
+    guard !holdsBack(fact, session, at: now, into: &effects) else { return }
     switch fact {
     case .progress(_, let counts, let time):
       task.note(counts, isWatched: now.hasProgressListeners, at: time, into: &effects)
     case .ended(_, var outcome):
       if case .leaving = executionState, task.state != .canceling, outcome.error?.reason == .url(.cancelled) {
-        guard !task.continueElsewhere(from: outcome) else {
+        guard !leaveAttempt(outcome, session, at: now, into: &effects) else {
           executionState = .idle(goesOn: task.state == .running)
           return effects.update(task)
         }
         outcome.endAsInterrupted()
+      } else if retries(after: &outcome, session, at: now, into: &effects) {
+        return
       }
       end(outcome, session, at: now, into: &effects)
     case .keptPartial(_, let point):
@@ -56,10 +59,15 @@ extension TaskMachine {
     case .beganDelayed(_, let time): beganDelayed(at: time, session, into: &effects)
     case .attemptReplaced(_, let time): wasTakenOver(at: time, session, into: &effects)
     }
-    // The next service must know the facts of the worker and of suspended tasks, and this row is their only copy.
-    if effects.runsInWorker || task.state == .suspended, !isEnding, fact.changesRow {
+    // The next service must know the facts of the worker, and of suspended and retried tasks. This row is their only copy.
+    if writesFacts(effects) || task.state == .suspended, !isEnding, fact.changesRow {
       effects.update(task)
     }
+  }
+
+  /// Whether the row follows the facts, so that another service can continue the task.
+  func writesFacts(_ effects: borrowing SessionEffects) -> Bool {
+    effects.runsInWorker || task.retryProgress != nil
   }
 
   mutating func handle(
@@ -99,6 +107,7 @@ extension TaskMachine {
     at time: Timestamp, _ session: borrowing TransferSession, into effects: inout SessionEffects
   ) {
     task.firstAttempt.start(at: time)
+    attemptBegan(at: time, into: &effects)
     // Each attempt counts its own bytes, because it sends and receives them again.
     (task.progress.countOfBytesSent, task.progress.countOfBytesReceived) = (0, 0)
     task.enter(.transferring, at: time, session, into: &effects)
@@ -106,7 +115,7 @@ extension TaskMachine {
 
   // MARK: Worker
 
-  private mutating func retries(
+  mutating func retries(
     _ count: Int, _ wait: RetryWait, at time: Timestamp, _ session: borrowing TransferSession,
     into effects: inout SessionEffects
   ) {

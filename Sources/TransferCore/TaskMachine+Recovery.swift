@@ -13,6 +13,7 @@ extension TaskMachine {
     case .running where task.waitsForDate(at: now):
       // The task has lost nothing: it still waits for its begin date.
       startIfReady(session, at: now, into: &effects)
+    case .running where recoverAttempt(session, at: now, into: &effects): break
     case .running:
       var outcome = task.outcome(
         .networkConnectionLost, "the service stopped while the task was running", at: now.wall)

@@ -9,6 +9,8 @@ package struct TaskMachine: Sendable {
   /// The open decision. An idle task may have one about its start.
   package internal(set) var question: OpenDecision?
   var upload = TaskUpload.none
+  /// `nil` unless the service retries the task.
+  @IndirectOptional var attempt: ServiceAttempt?
   /// The number of changes so far.
   var revision = 0
 
@@ -40,4 +42,16 @@ package struct TaskMachine: Sendable {
     assert(question == nil)
     executionState = .leaving
   }
+}
+
+/// The present attempt of a task that the service retries, or the wait for the next one. `RetryProgress` is the stored part.
+struct ServiceAttempt: Sendable {
+  /// A response that asks for a retry. Clients learn of it only if no other attempt follows.
+  var heldResponse: TransferFact?
+  /// Whether the delegate would have decided about the held response.
+  var skippedDecision = false
+  /// The earliest start of the next attempt. Changes of the wall clock do not affect it.
+  var notBefore: ContinuousClock.Instant?
+  /// Whether the task is the suspect on trial.
+  var isOnTrial = false
 }

@@ -54,6 +54,7 @@ package struct TaskTable: Sendable {
     // Only `announced` is kept in memory. The rest comes from the row, which a new owner may have written.
     if rest.firstAttempt == .announced { machine.task.firstAttempt.announce() }
     machine.revision = rest.revision
+    if let time = rest.notBefore { machine.change { $0.notBefore = time } }
     insert(machine)
     return true
   }

@@ -17,9 +17,10 @@ package enum TransferCommand: Sendable {
     }
   }
 
-  /// Whether the command submits a request that is not idempotent. Such a command waits until its cause is on disk. After a crash, Ferry
-  /// then knows that the request may have been sent (RFC 9110 §9.2.2).
+  /// Whether the command waits until its cause is on disk. One case is a request that is not idempotent: after a crash, Ferry then knows that
+  /// the request may have been sent (RFC 9110 §9.2.2). The other is an attempt that may crash the service: the next one must count it.
   package var waitsForCommit: Bool {
-    if case .submit(let task) = self { !task.currentRequest.isIdempotent } else { false }
+    guard case .submit(let task) = self else { return false }
+    return !task.currentRequest.isIdempotent || task.retryProgress?.deaths ?? 0 > 0
   }
 }

@@ -89,11 +89,13 @@ extension TransferTask {
 }
 
 extension SessionEffects {
-  /// Replaces the task's current request. The file with a delegate's body is deleted if the new request has another body. A background task
+  /// Replaces the task's current request. The file with a delegate's body is deleted if the new request has another body. A task
   /// may be retried with the earlier request, so its file stays until the first start of the service after the task's end.
   mutating func replaceRequest(of task: inout TransferTask, with request: TransferRequest) {
     let file = task.replacementBodyKey
     task.currentRequest = request
-    if let file, !runsInWorker, task.replacementBodyKey != file { unwantedBodies.append(file) }
+    if let file, !runsInWorker, task.retryProgress == nil, task.replacementBodyKey != file {
+      unwantedBodies.append(file)
+    }
   }
 }

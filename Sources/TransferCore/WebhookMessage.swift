@@ -16,12 +16,19 @@ package struct WebhookMessage: Sendable {
   package let content: Content
   /// The decision that the endpoint's response answers.
   package var decision: DecisionID?
+
+  package init(
+    id: DeliveryID, webhook: Webhook?, createdAt: Timestamp, content: Content, decision: DecisionID? = nil
+  ) {
+    (self.id, self.webhook, self.createdAt) = (id, webhook, createdAt)
+    (self.content, self.decision) = (content, decision)
+  }
 }
 
 /// The webhooks that receive an event; `nil` stands for that of the session's delegate.
 package enum Recipient {
   /// Returns the receivers of an event. The completion webhook receives the end of its task. The delegate's webhook receives the events
-  /// that it selected and the decisions that it makes.
+  /// that it selected and the decisions that it makes. In a background session, a completion handler replaces none of its calls.
   package static func list(
     of event: TransferEvent, task: TransferTask?, session: borrowing TransferSession
   ) -> [(webhook: Webhook?, answers: Bool)] {
@@ -29,7 +36,9 @@ package enum Recipient {
     if let completion = task?.completion, event.type == .taskDidComplete { found.append((completion, false)) }
     guard let delegate = session.delegate(of: task), let webhook = delegate.webhook else { return found }
     let own = webhook == session.delegate?.webhook ? nil : webhook
-    let isTaken = task?.hasCompletionHandler == true && event.type.isReplacedByCompletionHandler
+    let isTaken =
+      session.type != .background && task?.hasCompletionHandler == true
+      && event.type.isReplacedByCompletionHandler
     // A decision that the webhook answers is sent to it even if its `events` do not include the type.
     if event.decision != nil, delegate.webhookAnswers {
       found.append((own, true))

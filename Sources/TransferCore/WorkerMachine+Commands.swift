@@ -25,6 +25,10 @@ extension WorkerMachine {
     case .cancel(let keepsPartial):
       cancel(id, keepsPartial ? .keepingPartial : .droppingPartial, at: now, into: &effects)
     case .answer(let answer, let question): handle(answer, to: question, of: id, into: &effects)
+    case .retryNow:
+      attempts.change(id) { $0.retryNow() }
+      if let attempt = attempts[id] { effects.keep(attempt) }
+      admit(id, at: now, into: &effects)
     case .setPriority(let priority):
       attempts.change(id) {
         $0.task.priority = priority

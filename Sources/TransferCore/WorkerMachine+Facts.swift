@@ -12,7 +12,8 @@ extension WorkerMachine {
         $0.state.partial = point
         effects.keep($0)
       }
-    case .response(let id, let response, _, let time) where RetryPolicy.isPassing(status: response.status):
+    case .response(let id, let response, _, let time)
+    where attempts[id]?.mayRetry(status: response.status) == true:
       attempts.change(id) { $0.heldResponse = .response(id, response, BodyReference(nil), at: time) }
     case .asked(let id, let number, .challenge(let challenge, _), _):
       var known: ChallengeAnswer?
@@ -108,7 +109,7 @@ extension WorkerMachine {
     attempt.state.retries += 1
     attempt.state.deaths = 0
     // The response of a busy origin leaves the bytes on disk unchanged.
-    if outcome.error != nil { attempt.state.partial = outcome.partial }
+    if !outcome.isRefusedByStatus { attempt.state.partial = outcome.partial }
     attempt.wait(delay, at: now)
     attempt.heldResponse = nil
     if case .file = outcome.body {

@@ -77,6 +77,19 @@ extension TenantView {
     return try await service.tasks.cancel(id)
   }
 
+  /// Repeats a failed or cancelled task as a new one, or starts the next attempt of a waiting task.
+  /// - Returns: the task, and whether it is new.
+  package func retry(
+    _ id: TaskID, reply: @escaping @Sendable (TransferTask) -> IdempotentReply?
+  ) async throws(ServiceError) -> (task: TransferTask, isNew: Bool) {
+    try await service.authorization.check(id, of: tenant)
+    let retries = TaskRetries(tasks: service.tasks, authorization: service.authorization)
+    switch try await retries.retry(id, of: tenant, reply: reply) {
+    case .continued(let task): return (task, false)
+    case .created(let task): return (task, true)
+    }
+  }
+
   package func cancelProducingResumeData(
     _ id: TaskID
   ) async throws(ServiceError) -> (task: TransferTask, resumeData: String?) {

@@ -106,7 +106,8 @@ package final class TransferService: Sendable {
     outbox = Outbox(runtime: runtime, decisions: decisions, endpoints: endpoints, now: now)
     deliveries = Deliveries(outbox: outbox, recorder: recorder, now: now)
     eventPages = EventPages(streams: streams)
-    groups = TaskGroups(pages: eventPages, completer: GroupCompleter(runtime: runtime, deliveries: toEndpoints, now: now))
+    groups = TaskGroups(
+      pages: eventPages, completer: GroupCompleter(runtime: runtime, deliveries: toEndpoints, now: now))
     workerReports = WorkerReportReader(runtime: runtime, spawn: spawn, logger: logger)
     orphans = OrphanCollector(runtime: runtime, blobs: blobs, now: now, logger: logger)
     shards = LocalShardHolder(

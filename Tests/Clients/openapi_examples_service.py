@@ -40,6 +40,8 @@ class Origin(http.server.BaseHTTPRequestHandler):
             self.rfile.read(1)
         elif self.path == "/moved":
             self.reply(302, Location="/text")
+        elif self.path == "/busy":
+            self.reply(503)
         elif self.path == "/octets":
             self.reply(200, self.text, Content_Type="application/octet-stream")
         else:
@@ -246,12 +248,18 @@ def tasks(talk, origin, session):
     talk.call("updateTask", 200, "suspendedTask", task=suspended, json={"priority": 0.9})
     talk.call("suspendTask", 200, "suspendedTask", task=suspended)
     talk.call("resumeTask", 200, "suspendedTask", task=suspended)
-    talk.call("createTask", 200, "refusedTask", session=session, headers={"Prefer": f"wait={PATIENCE}"}, json={
-        "kind": "data", "resume": True, "request": {"url": "http://10.0.0.1/"}})
+    refused = talk.call("createTask", 200, "refusedTask", session=session, headers={"Prefer": f"wait={PATIENCE}"}, json={
+        "kind": "data", "resume": True, "request": {"url": "http://10.0.0.1/"}})["id"]
+    talk.call("retryTask", 201, "retriedTask", task=refused)
+    busy = {"kind": "data", "resume": True, "request": request(origin, "/busy"),
+            "retry": {"maximumAttempts": 20, "backoff": 600, "statuses": [503]}}
+    waiting = talk.client.post(f"/v1/sessions/{session}/tasks", json=busy).json()["id"]
+    talk.call("getTask", 200, "waitingTask", task=waiting, until=lambda task: task["phase"] == "waitingToRetry")
+    talk.call("retryTask", 200, "waitingTask", task=waiting)
     talk.call("getMetrics", 200, "metrics", task=finished)
     talk.call("listTasks", 200, "taskPage", session=quiet, query={"limit": 1})
     talk.call("listAllTasks", 200, "taskPage", query={"limit": 1, "neverResumed": "true"})
-    for name in ("cancelTasks", "suspendTasks", "resumeTasks", "deleteTasks"):
+    for name in ("cancelTasks", "suspendTasks", "resumeTasks", "retryTasks", "deleteTasks"):
         talk.call(name, 200, json={"group": "import-2026-11", "outcome": "failed"})
     talk.call("deleteTask", 204, task=talk.client.post(
         "/v1/tasks", json={"kind": "data", "resume": True, "request": request(origin)}, headers={"Prefer": f"wait={PATIENCE}"}).json()["id"])

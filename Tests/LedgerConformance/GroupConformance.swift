@@ -57,6 +57,9 @@ struct GroupConformance {
     #expect(try await store.group(Self.key("i")) == nil)
     #expect(try await store.counts(of: Self.key("g")).suspended == 3)
     #expect(try await store.counts(of: Self.key("g", of: .default)).suspended == 1)
+    #expect(try await store.sessions(of: Self.key("g")) == [Self.id(1), Self.id(2)])
+    #expect(try await store.sessions(of: Self.key("h")) == [Self.id(1)])
+    #expect(try await store.sessions(of: Self.key("i")).isEmpty)
     #expect(try await store.closedGroups().isEmpty)
     try await store.write { change in
       change.updatedTasks = [

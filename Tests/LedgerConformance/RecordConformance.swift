@@ -78,6 +78,9 @@ struct RecordConformance {
       // A request from the delegate may have a body of its own.
       task.currentRequest.body = .data([7, 0, 255])
       task.retryCount = 3
+      task.retryProgress = RetryProgress()
+      task.retryProgress?.attempts = 4
+      task.retryProgress?.isActive = true
       var headers = HTTPHeaders()
       headers.append("Content-Type", "text/plain; charset=utf-8")
       task.response = TransferResponse(

@@ -155,8 +155,9 @@ struct TaskListConformance {
     try await Self.fill(store)
     let (gone, unfinished) = (Self.task(3).id, Self.task(2, in: 2).id)
     let delivery = WebhookDelivery(
-      id: Self.id(1), sessionID: Self.id(1), taskID: gone, type: .taskDidComplete,
-      webhook: Webhook(url: "http://a/", secret: nil), payload: [1], createdAt: Self.time)
+      id: Self.id(1), tenant: Self.tenant, sessionID: Self.id(1), taskID: gone, type: .taskDidComplete,
+      destination: Self.id(1), webhook: Webhook(url: "http://a/", secret: nil), payload: [1],
+      createdAt: Self.time)
     let decision = Decision(
       id: Self.id(2), type: .taskDidReceiveChallenge, sessionID: Self.id(1), taskID: gone,
       createdAt: Self.time, expiresAt: Self.time, defaultAnswer: "x", arguments: [])

@@ -17,7 +17,7 @@ package import TransferModel
 ///
 /// A multipart response (x-mixed-replace) is reported once for each part. Three things restart the row:
 ///
-/// - In background sessions, another attempt.
+/// - Another attempt, in background sessions and of a task with retries.
 /// - In background sessions, a new worker, which reports the offset at which its downloads resume.
 /// - In all sessions that are not ephemeral, a suspension, because a suspended task survives its service.
 ///
@@ -29,14 +29,15 @@ package import TransferModel
 ///     | from \ to            | queued | waitingForConnectivity | waitingForDecision | waitingToRetry | transferring |
 ///     |----------------------|--------|------------------------|--------------------|----------------|--------------|
 ///     | (the first resume)   | yes    |                        |                    |                |              |
-///     | (a later resume)     | (1)    |                        | (2)                | background     | yes          |
-///     | queued               |        | yes                    | yes                | background     | yes          |
-///     | waitingForConnectivity| background |                   | yes                | background     | yes          |
-///     | waitingForDecision   | yes    |                        |                    | background     | yes          |
+///     | (a later resume)     | (1)    |                        | (2)                | (3)            | yes          |
+///     | queued               |        | yes                    | yes                | (3)            | yes          |
+///     | waitingForConnectivity| background |                   | yes                | (3)            | yes          |
+///     | waitingForDecision   | yes    |                        |                    | (3)            | yes          |
 ///     | waitingToRetry       | background | yes                | yes                |                | yes          |
-///     | transferring         | background | yes, no response yet | yes              | background     |              |
+///     | transferring         | background | yes, no response yet | yes              | (3)            |              |
 ///
 ///     (1) if no request has begun   (2) if its decision is still open
+///     (3) in background sessions, and of a task with retries until its response is reported
 ///
 /// For a download that replaced a data task, every resume is a later one.
 ///
@@ -154,7 +155,7 @@ extension TaskLifeAutomaton {
   private mutating func change(to next: TaskState, _ nextPhase: TaskPhase?) throws(TaskRule) {
     if next == .completed { throw .endHasNoState }
     guard (nextPhase != nil) == (next == .running) else { throw .phaseOfRunning }
-    if nextPhase == .waitingToRetry, !circumstances.isInBackground { throw .retriesInBackground }
+    if nextPhase == .waitingToRetry, !mayRetry { throw .retriesBeforeTheResponse }
     if nextPhase == .waitingForConnectivity, !circumstances.waitsForConnectivity { throw .waitsWhereItMay }
     switch (state, next) {
     case (.suspended, .running): if let nextPhase { try resume(nextPhase) }
@@ -168,6 +169,12 @@ extension TaskLifeAutomaton {
     (state, phase) = (next, nextPhase)
     if step == .created, next == .running { step = .asking }
     if nextPhase == .transferring { (hasBegun, wasHeld) = (true, false) }
+  }
+
+  /// Whether another attempt may follow now.
+  private var mayRetry: Bool {
+    circumstances.mayRetry
+      && (circumstances.isInBackground || !hasToldResponse && !circumstances.replacesDataTask)
   }
 
   private mutating func resume(_ next: TaskPhase) throws(TaskRule) {
@@ -195,7 +202,10 @@ extension TaskLifeAutomaton {
     let isInBackground = circumstances.isInBackground
     switch (old, new) {
     case (_, .transferring), (_, .waitingToRetry): break
-    case (.waitingForDecision, .queued): wasHeld = true
+    case (.waitingForDecision, .queued):
+      wasHeld = true
+      // The decision may have ended with the service.
+      if circumstances.mayRetry, !hasBegun, lastQuestion == .delayedRequest { hasToldDelay = false }
     case (_, .queued): guard isInBackground else { throw .phaseFollows }
     case (.waitingForDecision, .waitingForConnectivity): throw .phaseFollows
     case (_, .waitingForConnectivity):
@@ -204,7 +214,7 @@ extension TaskLifeAutomaton {
     }
     question = new == .waitingForDecision ? .announced : .none
     // Another attempt will follow.
-    if isInBackground, new == .queued || new == .waitingToRetry, step > .asking { step = .asking }
+    if isInBackground && new == .queued || new == .waitingToRetry, step > .asking { step = .asking }
   }
 }
 
@@ -338,7 +348,9 @@ extension TaskLifeAutomaton {
 
   private mutating func complete(_ end: TaskEnd) throws(TaskRule) {
     guard (end.result == .cancelled) == (state == .canceling) else { throw .cancelledIsCanceling }
-    guard end.hasBody == (end.result == .success) else { throw .bodyOfSuccess }
+    guard end.hasBody ? circumstances.mayHaveBody(end.result) : end.result != .success else {
+      throw .bodyOfSuccess
+    }
     switch end.result {
     case .cancelled, .failure: break
     case .success:

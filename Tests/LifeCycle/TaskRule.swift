@@ -15,7 +15,8 @@ package enum TaskRule: String, Error, Sendable, CaseIterable {
   case phaseOfRunning = "exactly the running tasks have a phase"
   case phaseFollows = "the transition between two phases is permitted"
   case firstPhase = "the first phase of a resumed task is queued"
-  case retriesInBackground = "waitingToRetry occurs only in background sessions"
+  case retriesBeforeTheResponse =
+    "waitingToRetry occurs only in tasks with retries, and outside background sessions before the response"
   case waitsWhereItMay = "waitingForConnectivity occurs only in sessions that wait for connectivity"
 
   // Decisions
@@ -45,7 +46,8 @@ package enum TaskRule: String, Error, Sendable, CaseIterable {
   // The end
   case fileOfSuccess =
     "every successful download has didFinishDownloading before its end, and no other task has"
-  case bodyOfSuccess = "didComplete has a body exactly if the task succeeded"
+  case bodyOfSuccess =
+    "didComplete has a body if the task succeeded, and otherwise at most that of a refused status"
   case successHasAResponse = "a successful task has a response event, unless its session reports none"
   case noSuccessWhileAsked = "no task succeeds while a decision is pending"
   case cancelledIsCanceling =

@@ -20,18 +20,24 @@ package struct TaskTraits: Sendable, Hashable {
   package var waitsForConnectivity: Bool
   /// Whether the task is a download that replaced a data task.
   package var replacesDataTask: Bool
+  /// Whether a failed attempt may be followed by another.
+  package var mayRetry: Bool
+  /// Whether the client refuses some statuses. A refused response keeps its body, unless the task is a download.
+  package var refusesStatuses = false
 
   /// - Parameters:
   ///   - asked: the decisions that the delegate makes. A new body stream always requires a decision.
   ///   - hasCompletionHandler: whether a completion handler replaces the delegate for calls about the response and the cache.
   package init(
     _ kind: TaskKind, in sessionType: SessionType = .default, asked: Calls = [],
-    hasCompletionHandler: Bool = false, waitsForConnectivity: Bool = false, goesOnForDataTask: Bool = false
+    hasCompletionHandler: Bool = false, waitsForConnectivity: Bool = false, goesOnForDataTask: Bool = false,
+    mayRetry: Bool = false
   ) {
     self.kind = kind
     self.sessionType = sessionType
     self.waitsForConnectivity = waitsForConnectivity || sessionType == .background
     self.replacesDataTask = goesOnForDataTask
+    self.mayRetry = mayRetry || sessionType == .background
     self.asked = asked
     if hasCompletionHandler { self.asked.subtract(Calls(.response, .caching)) }
     if sessionType == .background {
@@ -53,7 +59,15 @@ package struct TaskTraits: Sendable, Hashable {
     }
     self.init(
       task.kind, in: session.type, asked: asked, hasCompletionHandler: task.hasCompletionHandler,
-      waitsForConnectivity: session.configuration.waitsForConnectivity, goesOnForDataTask: goesOnForDataTask)
+      waitsForConnectivity: session.configuration.waitsForConnectivity, goesOnForDataTask: goesOnForDataTask,
+      mayRetry: task.preferences.retry != nil || session.configuration.retry != nil)
+    let requirements = task.preferences.requirements
+    refusesStatuses = requirements.failsOnStatus || requirements.expected != nil
+  }
+
+  /// Whether an end may have a body.
+  package func mayHaveBody(_ result: TaskEnd.Result) -> Bool {
+    result == .success || result == .failure && refusesStatuses && kind != .download
   }
 
   var isInBackground: Bool { sessionType == .background }

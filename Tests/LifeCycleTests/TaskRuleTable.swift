@@ -76,12 +76,14 @@ struct TaskRuleTable {
     }
     guard case .completed(let end) = words.last else { return true }
     return (end.result == .success && circumstances.kind == .download) == !told.isEmpty
-      && end.hasBody == (end.result == .success)
+      && (end.hasBody ? circumstances.mayHaveBody(end.result) : end.result != .success)
   }
 
   private var keepsToItsSession: Bool {
     let phases = words.compactMap { if case .state(_, let phase) = $0 { phase } else { nil } }
-    guard circumstances.sessionType == .background else { return !phases.contains(.waitingToRetry) }
+    guard circumstances.sessionType == .background else {
+      return circumstances.mayRetry || !phases.contains(.waitingToRetry)
+    }
     return !words.contains {
       isCall($0, .redirection, .caching, .newBodyStream) || $0 == .waitsForConnectivity
         || (circumstances.kind == .upload && isCall($0, .response))

@@ -68,7 +68,8 @@ import TransferModel
       .begun(), .asked(.redirection), [.offline]),
     Bad(.firstPhase, .data, [.created(.data), .transferring]),
     Bad(.firstPhase, .asking(.response), [.created(.data), .deciding]),
-    Bad(.retriesInBackground, .data, .begun(), [.retrying]),
+    Bad(.retriesBeforeTheResponse, .data, .begun(), [.retrying]),
+    Bad(.retriesBeforeTheResponse, TaskTraits(.data, mayRetry: true), .begun(), [.response, .retrying]),
     Bad(.waitsWhereItMay, .data, [.created(.data), .queued, .offline]),
     Bad(.waitsWhereItMay, .data, [.created(.data), .queued, .waitsForConnectivity]),
   ]

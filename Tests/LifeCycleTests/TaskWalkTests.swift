@@ -12,7 +12,8 @@ import TransferModel
       kind, in: type, asked: .init(rawValue: .random(in: 0..<128, using: &generator)),
       hasCompletionHandler: .random(using: &generator), waitsForConnectivity: .random(using: &generator),
       goesOnForDataTask: kind == .download && type != .background
-        && Int.random(in: 0..<8, using: &generator) == 0)
+        && Int.random(in: 0..<8, using: &generator) == 0,
+      mayRetry: .random(using: &generator))
   }
 
   /// The possible steps: a symbol, or a decision with its phase.

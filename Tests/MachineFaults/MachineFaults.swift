@@ -51,6 +51,8 @@
           }
         }
       case (.finishesNoEvents, _): machine.session.owesFinishedEvents = false
+      case (.retriesAfterTheResponse, .fact(.ended(let id, _))):
+        machine.tasks.change(id) { $0.task.response = nil }
       default: break
       }
     }
@@ -83,6 +85,13 @@
         machine.tally.unfinished = 0
         machine.endIfDone(at: now, into: &turn)
         machine.tally = tally
+      case .showsTheFailedAttempt:
+        guard case .fact(.response(let id, let response, _, let time)) = input,
+          let held = machine.task(id), held.attempt?.heldResponse != nil
+        else { break }
+        turn.emit(
+          .dataTaskDidReceiveResponse, at: time, .response(response), of: held.task, in: machine.session)
+      case .losesTheRetryTimer: turn.timers.removeAll { if case .retry = $0 { true } else { false } }
       case .asksTheCancelled:
         guard let task = before.task, task.task.state == .canceling else { break }
         machine.tasks.change(task.id) { $0.task.lifecycle = task.task.lifecycle }

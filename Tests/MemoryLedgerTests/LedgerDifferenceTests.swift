@@ -47,6 +47,10 @@ import TransferModel
       task.currentRequest.url = "http://b/\(number)"
       task.retryCount = Int(self.number())
       if isTrue() {
+        task.retryProgress = RetryProgress()
+        task.retryProgress?.attempts = Int(self.number())
+      }
+      if isTrue() {
         task.retryWait = RetryWait(lastError: TransferError(.timedOut, "x"), nextAttemptAt: moment())
       }
       (task.activity, task.firstAttempt) = (.transferring, .started(moment()))
@@ -198,7 +202,8 @@ import TransferModel
     let parts: [Any?] = [
       task.id, task.sessionID, task.priority, task.lifecycle, task.phase, task.originalRequest,
       task.currentRequest, task.response, task.progress, task.error, task.body, task.partial,
-      task.partialExpiresAt, task.retryCount, task.retryWait, task.startedAt, task.completedAt, task.metrics,
+      task.partialExpiresAt, task.retryCount, task.retryWait, task.retryProgress, task.startedAt,
+      task.completedAt, task.metrics,
     ]
     return parts.map { $0.map { "\($0)" } ?? "nil" }.joined(separator: " | ")
   }

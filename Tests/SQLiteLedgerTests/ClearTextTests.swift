@@ -217,7 +217,7 @@ import TransferModel
   /// Returns the values of the columns that are neither sealed nor ids nor texts in clear.
   private func hashes() throws -> [String: Set<Data>] {
     let sealed = SealedDocument.allCases.map(\.place) + SealedText.allCases.map(\.place)
-    let ids: Set<StoredColumn> = [.id, .session, .task, .decision, .byte]
+    let ids: Set<StoredColumn> = [.id, .session, .task, .decision, .endpoint, .byte]
     let queue = try DatabaseQueue(path: path)
     var found: [String: Set<Data>] = [:]
     for table in StoredTable.allCases {
@@ -282,7 +282,8 @@ import TransferModel
         "decision.state", "decision.type", "decision.default_answer", "idempotency.content_type",
         "process.address",
         // Keyed hashes, and the digest of a stored file.
-        "credential.space", "delivery.destination", "cookie.key", "task.group_key", "task_label.key", "task_group.key",
+        "credential.space", "delivery.destination", "cookie.key", "task.group_key", "task_label.key",
+        "task_group.key",
         "configuration.key", "idempotency.key", "idempotency.fingerprint",
         "decision.answer_tag", "file.sha256",
       ])

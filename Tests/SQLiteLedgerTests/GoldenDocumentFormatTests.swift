@@ -17,7 +17,9 @@ import TransferModel
   private static let variants = [
     "session.document.background", "credential.sealed.certificate", "session.document.more",
     "configuration.document.more", "task.specification.more", "task.outcome.more", "task.outcome.stamped",
-    "task.outcome.retrying", "task.specification.grouped", "delivery.history.more",
+    "task.outcome.retrying", "task.outcome.attempts", "task.specification.grouped",
+    "task.specification.requirements",
+    "delivery.history.more",
   ]
 
   /// All kinds of documents and sealed texts. The queues between service and worker have golden documents of their own.

@@ -139,6 +139,37 @@ import TransferModel
     let store = try await storeAndRead([change])
     let found = try await store.task(grouped.id)
     #expect(found?.group == grouped.group && found?.labels == grouped.labels)
+  }
+
+  /// A task with requirements and retries, whose first attempt is running.
+  private var attempted: TransferTask {
+    var specification = TaskSpecification(kind: .download, request: samples.request)
+    specification.preferences.requirements.failsOnStatus = true
+    specification.preferences.requirements.expected = ExpectedBody(size: 5, sha256: "ab")
+    specification.preferences.retry = RetryConfiguration()
+    specification.preferences.retry?.statuses = [429, 500]
+    specification.preferences.retryOf = GoldenSamples.id(7)
+    var task = TransferTask(
+      id: samples.task.id, sessionID: session.id, taskIdentifier: 1, createdAt: GoldenSamples.time,
+      specification: specification)
+    _ = task.lifecycle.resume()
+    var progress = RetryProgress()
+    (progress.attempts, progress.failures, progress.furthest) = (3, 2, 9)
+    (progress.isActive, progress.deaths, progress.delay) = (true, 1, 0.5)
+    (progress.startedAt, progress.suspendedAt) = (GoldenSamples.time, GoldenSamples.time)
+    progress.request = TransferRequest(url: "http://a.test/signed")
+    task.retryProgress = progress
+    return task
+  }
+
+  @Test func `requirements and attempts are stored`() async throws {
+    try GoldenFiles.expect(attempted.specificationDocument, is: "store/1/task.specification.requirements")
+    try GoldenFiles.expect(attempted.outcomeDocument, is: "store/1/task.outcome.attempts")
+    var change = LedgerChange()
+    (change.sessions, change.createdTasks, change.updatedTasks) = ([session], [attempted], [attempted])
+    let store = try await storeAndRead([change])
+    let found = try await store.task(attempted.id)
+    #expect(found?.retryProgress == attempted.retryProgress && found?.preferences == attempted.preferences)
     await store.close()
   }
 

@@ -168,7 +168,7 @@ extension SimulatedEngine {
   package func submit(_ jobs: [TransferJob]) { for job in jobs { mailbox.append(.submit(job)) } }
   package func perform(_ command: TaskCommand, on task: TaskID, in session: SessionID) {
     switch command {
-    case .setPriority, .setLimit, .setBeginDate: break
+    case .setPriority, .setLimit, .setBeginDate, .retryNow: break
     case .suspend, .resume, .cancel, .answer: mailbox.append(.command(command, task))
     }
   }

@@ -113,6 +113,10 @@ extension SimulatedWorld {
       specification.request = story.row.originalRequest
       specification.resumePoint = story.row.partial
     }
+    if plan.kinds.retries, specification.request.body?.isStream != true, luck.chance(300) {
+      specification.preferences.retry = RetryConfiguration()
+      specification.preferences.retry?.maximumAttempts = 1 + luck.below(4)
+    }
     specification.resume = !luck.chance(plan.kinds.suspended)
     if plan.kinds.groups > 0, session.type != .ephemeral, luck.chance(plan.kinds.groups) {
       specification.preferences.group = "group \(luck.below(3))"

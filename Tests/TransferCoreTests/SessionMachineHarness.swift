@@ -17,6 +17,7 @@ struct SessionMachineHarness {
   /// Commands for the engine or the worker that were not taken yet.
   private(set) var orders: [TransferCommand] = []
   private(set) var alarms: [SessionEffects.TimerChange] = []
+  private(set) var trials: [SessionEffects.TrialChange] = []
   /// Tasks that can be evicted, once each.
   private var evictions: [Eviction] = []
   private(set) var retirement: SessionEffects.SessionCleanup?
@@ -47,6 +48,7 @@ struct SessionMachineHarness {
       submittedBytes: submittedBytes)
     orders = []
     alarms = []
+    trials = []
     evictions = []
   }
 
@@ -66,6 +68,7 @@ struct SessionMachineHarness {
     settlements += effects.decisionOutcomes
     orders += isCarriedElsewhere ? effects.workerCommands : effects.engineCommands
     alarms += effects.timers
+    trials += effects.trials
     evictions += effects.evictions
     droppedUploads += effects.droppedUploads
     retirement = effects.retirement ?? retirement

@@ -55,6 +55,9 @@ extension ForwardingLedger {
   func counts(of key: TaskGroupKey) async throws(LedgerError) -> GroupCounts {
     try await base.counts(of: key)
   }
+  func sessions(of key: TaskGroupKey) async throws(LedgerError) -> [SessionID] {
+    try await base.sessions(of: key)
+  }
   func groups(
     of tenant: Tenant, after: TaskGroup?, order: ListOrder, limit: Int
   ) async throws(LedgerError) -> [TaskGroup] {

@@ -109,6 +109,7 @@ enum WorkerSamples {
 
   static let commands: [BackgroundCommand] =
     [.submit(task)] + taskCommands.map { .task(task, $0) } + sessionCommands.map { .session($0) }
+    + [.task(task, .retryNow)]
 
   static let taskCommands: [TaskCommand] = [
     .suspend, .resume, .cancel(keepsPartial: true), .cancel(keepsPartial: false),
@@ -231,6 +232,7 @@ enum WorkerSamples {
     case .setPriority: "setPriority"
     case .setLimit: "setLimit"
     case .setBeginDate: "setBeginDate"
+    case .retryNow: "retryNow"
     }
   }
 

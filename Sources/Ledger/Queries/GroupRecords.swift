@@ -5,6 +5,8 @@ package protocol GroupRecords: Sendable {
   func group(_ key: TaskGroupKey) async throws(LedgerError) -> TaskGroup?
   /// Returns the counts of a group's tasks that have rows.
   func counts(of key: TaskGroupKey) async throws(LedgerError) -> GroupCounts
+  /// Returns the sessions of a group's tasks that have rows.
+  func sessions(of key: TaskGroupKey) async throws(LedgerError) -> [SessionID]
   /// Returns a page of a tenant's groups, in the order of their creation.
   func groups(
     of tenant: Tenant, after: TaskGroup?, order: ListOrder, limit: Int

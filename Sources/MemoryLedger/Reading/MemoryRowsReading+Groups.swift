@@ -11,6 +11,13 @@ extension MemoryRowsReading {
     try read { $0.rows.counts(of: key) }
   }
 
+  package func sessions(of key: TaskGroupKey) async throws(LedgerError) -> [SessionID] {
+    try read { reader in
+      let tasks = reader.rows.tasksOfGroup[key].all()
+      return Set(tasks.compactMap { reader.rows.tasks[$0.key]?.task.sessionID }).sorted()
+    }
+  }
+
   package func groups(
     of tenant: Tenant, after: TaskGroup?, order: ListOrder, limit: Int
   ) async throws(LedgerError) -> [TaskGroup] {

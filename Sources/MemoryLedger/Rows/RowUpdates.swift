@@ -33,6 +33,8 @@ extension TransferTask {
     downloadTask = task.downloadTask
     retryCount = task.retryCount
     retryWait = task.retryWait
+    retryProgress = task.retryProgress
+    retryProgress?.timeLeft = nil
     firstAttempt = task.firstAttempt == .announced ? .notStarted : task.firstAttempt
     completedAt = task.completedAt
     activity = task.phase ?? .queued

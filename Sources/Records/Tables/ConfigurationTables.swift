@@ -43,6 +43,7 @@ extension RetryConfiguration: MutableRecord {
   package mutating func members(_ coder: inout RecordCoder) throws(RecordFault) {
     try coder.field("maximumAttempts", &maximumAttempts)
     try coder.field("backoff", &backoff)
+    try coder.field("statuses", &statuses)
   }
 }
 

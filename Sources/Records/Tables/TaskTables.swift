@@ -34,6 +34,7 @@ extension TransferTask {
     try progress.members(&coder)
     try coder.field("retryCount", retryCount > 0 ? retryCount : nil) { retryCount = $0 }
     try coder.field("retryWait", retryWait) { retryWait = $0 }
+    try coder.field("retryProgress", retryProgress) { retryProgress = $0 }
     try coder.field("hasWaitedForConnectivity", &hasWaitedForConnectivity, else: false)
     try coder.field("hasToldOffset", &didReportResumeOffset, else: false)
     try coder.field("wasHandedOver", firstAttempt == .submitted ? true : nil) { _ in firstAttempt = .submitted
@@ -110,6 +111,10 @@ extension TaskPreferences {
     try coder.field("delegate", &delegate)
     try coder.field("group", &group)
     try coder.field("labels", labels.isEmpty ? nil : labels) { labels = $0 }
+    try coder.field("failOnStatus", &requirements.failsOnStatus, else: false)
+    try coder.field("expected", &requirements.expected)
+    try coder.field("retry", &retry)
+    try coder.field("retryOf", &retryOf)
   }
 }
 
@@ -117,6 +122,27 @@ extension TaskLabel: Record {
   package static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self {
     TaskLabel(
       key: try coder.required("key", value?.key), value: try coder.required("value", value?.value))
+  }
+}
+
+extension RetryProgress: MutableRecord {
+  package mutating func members(_ coder: inout RecordCoder) throws(RecordFault) {
+    try coder.field("attempts", &attempts)
+    try coder.field("failures", &failures, else: 0)
+    try coder.field("furthest", &furthest, else: 0)
+    try coder.field("isActive", &isActive, else: false)
+    try coder.field("deaths", &deaths, else: 0)
+    try coder.field("delay", &delay)
+    try coder.field("startedAt", &startedAt)
+    try coder.field("suspendedAt", &suspendedAt)
+    try coder.field("request", &request)
+  }
+}
+
+extension ExpectedBody: Record {
+  package static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self {
+    ExpectedBody(
+      size: try coder.optional("size", value?.size), sha256: try coder.optional("sha256", value?.sha256))
   }
 }
 

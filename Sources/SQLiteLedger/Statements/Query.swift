@@ -7,7 +7,7 @@ enum Query: Int, CaseIterable, Sendable {
   case task, unfinishedTasks, hasTasks
   case tasksOfSession, tasksOfTenant, unfinishedTasksOfTenant, unsuccessfulTasks, tasksOfGroup, tasksOfLabel
   case newestOfSession, newestOfTenant, newestUnfinished, newestUnsuccessful, newestOfGroup, newestOfLabel
-  case group, groupsOfTenant, newestGroups, closedGroups, groupCounts
+  case group, groupsOfTenant, newestGroups, closedGroups, groupCounts, sessionsOfGroup
   case smallBody, metrics, hasBodyFile, bodyFilesOfSession
   case endedTasks, expiredTasks, keepingTasks, keptBytes
   case decision, decisionsOfSession, newestDecisions, staleDecisions
@@ -79,6 +79,8 @@ enum Query: Int, CaseIterable, Sendable {
       SELECT state, result, count(*) AS number, coalesce(sum(sent), 0) AS sent, coalesce(sum(received), 0) AS received
       FROM task INDEXED BY task_by_group WHERE group_key = ? GROUP BY state, result
       """
+    case .sessionsOfGroup:
+      "SELECT DISTINCT session FROM task INDEXED BY task_by_group WHERE group_key = ? ORDER BY session"
     case .smallBody: "SELECT id, small_body FROM task WHERE id = ?"
     case .metrics: "SELECT id, metrics FROM task WHERE id = ?"
     case .hasBodyFile: "SELECT has_body_file FROM task WHERE id = ?"

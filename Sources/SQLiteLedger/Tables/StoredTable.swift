@@ -113,10 +113,13 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
 
 /// A column, with its name in the database and in messages. Columns of one name mean the same in all tables.
 enum StoredColumn: String, CaseIterable, Sendable {
-  case address, answer, arguments, attempts, body, byte, closed, completed, counts, created, decision, destination
+  case address, answer, arguments, attempts, body, byte, closed, completed, counts, created, decision,
+    destination
   case document, endpoint, epoch, expires, fingerprint
-  case finished, first, history, id, identifier, key, kind, last, location, metrics, name, number, only, outcome
-  case payload, place, question, received, result, retiring, sealed, secret, sent, session, sha256, size, space
+  case finished, first, history, id, identifier, key, kind, last, location, metrics, name, number, only,
+    outcome
+  case payload, place, question, received, result, retiring, sealed, secret, sent, session, sha256, size,
+    space
   case specification, state,
     status, stream
   case task, tenant, through, time, type, updated, url

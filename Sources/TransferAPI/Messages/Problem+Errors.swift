@@ -21,6 +21,18 @@ extension Problem {
     }
   }
 
+  private static func text(of refusal: RetryRefusal) -> String {
+    switch refusal {
+    case .unfinished(let state):
+      "the task is \(state.rawValue) and does not wait for another attempt; retry it when it has failed"
+    case .succeeded: "the task succeeded; create another task to repeat its request"
+    case .becameDownload(let task): "the task became the download \(task); retry that task"
+    case .streamedBody: "the body of the request was a stream, which Ferry does not keep; create another task"
+    case .bodyDeleted: "the body of the request no longer exists; create another task with its body"
+    case .invalidResumeData: "the resume data of the task are not valid; create another task from its request"
+    }
+  }
+
   private static func problem(of error: ServiceError) -> Problem {
     switch error {
     case .sessionNotFound: Problem(.notFound, "no session has this id; GET /v1/sessions lists the sessions")
@@ -93,6 +105,7 @@ extension Problem {
       Problem(.conflict, "the task is not waiting for a body; it already has one, or has ended")
     case .preconditionFailed:
       Problem(.preconditionFailed, "If-Match or If-None-Match does not allow the current version")
+    case .notRetried(let refusal): Problem(.conflict, text(of: refusal))
     case .bodyNotReady(let state):
       Problem(
         .bodyNotReady,

@@ -115,9 +115,6 @@ enum ConfigurationPayload {
         reader.pointer,
         "must have at most \(Limits.configurationBytes.value) bytes without its certificates, not \(size)")
     }
-    if type != .background, configuration.retry != nil {
-      reader.reject("retry", "must be left out unless the session is a background session")
-    }
     if type == .background, reader.value("urlCache") != nil {
       reader.reject("urlCache", "must be null; a background session has no cache")
     }

@@ -53,6 +53,12 @@ enum TaskPayload {
     specification.maximumBytesPerSecond = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000)
     specification.preferences = TaskPreferences(validating: &reader, of: kind)
     WebhookPayload.check(specification.preferences.delegate?.webhook, at: "/delegate/webhook/url", violations)
+    if specification.request.method == "HEAD", specification.preferences.requirements.expected != nil {
+      reader.reject("expected", "must be left out for HEAD, whose response has no body")
+    }
+    if specification.request.body?.isStream == true, specification.preferences.retry != nil {
+      reader.reject("retry", "must be left out for a streamed body, which cannot be sent again")
+    }
     specification.completion = readCompletion(&reader)
     if !hasDelegate, specification.preferences.delegate == nil, specification.request.body?.isStream == true {
       reader.violations.add(
@@ -106,10 +112,6 @@ enum TaskPayload {
     let isResumed = reader.value("resumeData") != nil
     if let fault = specification.request.backgroundFault(of: specification.kind) {
       reader.violations.add(isResumed ? "/resumeData" : "/request/body", fault)
-    }
-    if specification.completion != nil {
-      reader.reject(
-        "completion", "must be left out in a background session; use the webhook of its delegate")
     }
     if specification.preferences.delegate != nil {
       reader.reject(

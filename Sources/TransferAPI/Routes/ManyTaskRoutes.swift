@@ -8,7 +8,7 @@ internal import TransferService
 
 /// A command for all tasks that match a filter.
 enum TaskVerb: String, CaseIterable, Sendable {
-  case cancel, suspend, resume, delete
+  case cancel, suspend, resume, retry, delete
 
   /// The route of the command for one task.
   var route: (method: String, pattern: String) {
@@ -21,6 +21,9 @@ enum TaskVerb: String, CaseIterable, Sendable {
     case .cancel: task.state == .running || task.state == .suspended
     case .suspend: task.state == .running || task.state == .suspended
     case .resume: task.state == .suspended
+    case .retry:
+      task.phase == .waitingToRetry
+        || task.state == .completed && task.error != nil && task.downloadTask == nil
     case .delete: task.state == .completed
     }
   }

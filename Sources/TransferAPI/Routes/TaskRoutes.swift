@@ -26,6 +26,7 @@ extension TransferAPI {
         try await $0.verb($1, $0.view($1).suspend)
       },
       Route("POST", "/v1/tasks/{task}/cancel", isPrompt: true) { try await $0.cancelTask($1) },
+      Route("POST", "/v1/tasks/{task}/retry") { try await $0.retryTask($1) },
       Route("GET", "/v1/tasks/{task}/metrics") { try await $0.readMetrics($1) },
     ]
   }
@@ -73,7 +74,8 @@ extension TransferAPI {
     // A task that is not resumed would not end while the client waits.
     let isForgotten = context.preferredWait != nil && !specification.resume
     let wait = isForgotten ? nil : context.preferredWait
-    if wait != nil { try addCompletionHandler(to: &specification, in: session) }
+    // The reply is the completion handler, which a background session does not have.
+    specification.isAwaited = wait != nil && session.type != .background
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
     let includesBody = try Self.includesBody(context)
     let create: @Sendable () async throws -> ServerResponse = { [specification] in
@@ -95,17 +97,6 @@ extension TransferAPI {
       return try await reply(afterWaitingFor: task.id, seconds, includesBody, idempotent, location, context)
     }
     return try await idempotent.run(create)
-  }
-
-  /// Makes the reply the task's completion handler. Background sessions have no such handlers.
-  private func addCompletionHandler(to specification: inout TaskSpecification, in session: TransferSession)
-    throws
-  {
-    guard session.type != .background else {
-      throw RequestContext.invalid(
-        .prefer, "wait must be left out in a background session; follow its events")
-    }
-    specification.isAwaited = true
   }
 
   /// Waits as `Prefer: wait` asks, and replies with the finished task, or with the running task after that time (RFC 7240 §4.3).
@@ -229,6 +220,30 @@ extension TransferAPI {
       writer.field("resumeData", resumeData)
     }
     return ReplyBuilder.resource(writer.bytes, for: context)
+  }
+
+  private func retryTask(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    let id = try context.taskID()
+    try await context.requireEmptyBody()
+    let view = try view(context)
+    let idempotent = try IdempotentRequest(context, body: [], service: service)
+    return try await idempotent.run {
+      let (task, isNew) = try await view.retry(id) { task in
+        idempotent?.reply(
+          status: 201, type: "application/json", location: "/v1/tasks/\(task.id)", body: task.json)
+      }
+      if isNew {
+        let location: HTTPFields = [.location: "/v1/tasks/\(task.id)"]
+        return ReplyBuilder.resource(task.json, for: context, status: 201, fields: location)
+      }
+      if let idempotent {
+        await service.idempotency.replace(
+          idempotent.reply(status: 200, type: "application/json", location: nil, body: task.json),
+          of: task.sessionID)
+      }
+      return ReplyBuilder.resource(task.json, for: context)
+    }
   }
 
   private func readResumeData(_ context: RequestContext) async throws -> ServerResponse {

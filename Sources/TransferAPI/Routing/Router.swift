@@ -41,7 +41,8 @@ package struct Route: Sendable {
     if let text = context.parameters["decision"] { return DecisionID(text).map { .decision($0) } }
     // The path of a creation does not name the tenant's shared session. Endpoints belong to its owner, which writes their events and test
     // messages.
-    let isOfSharedSession = pattern == "/v1/tasks" && method == "POST" || pattern.hasPrefix("/v1/webhooks/endpoints")
+    let isOfSharedSession =
+      pattern == "/v1/tasks" && method == "POST" || pattern.hasPrefix("/v1/webhooks/endpoints")
     return isOfSharedSession ? .session(.shared) : nil
   }
 

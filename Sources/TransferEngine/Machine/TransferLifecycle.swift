@@ -76,6 +76,12 @@ struct TransferLifecycle: Equatable {
     state = .finishing
   }
 
+  /// Takes back the end of a transfer whose body must be fetched again.
+  mutating func restart() {
+    assert(state.isFinishing)
+    state = .offWire(nil)
+  }
+
   // MARK: Reasons to wait
 
   /// Ends a wait. Returns `false` if the transfer does not wait for that reason.

@@ -16,6 +16,7 @@ struct TransferMachine {
   var ranges: RangeAssembly
   var cache: CacheTransaction?
   var lifecycle = TransferLifecycle()
+  var requirements: RequirementCheck
   /// Whether `Expect: 100-continue` is left out, because a server on the way does not support it.
   private(set) var withholdsExpect = false
   /// The number of decisions that the task has requested. The next one gets the next number.
@@ -27,6 +28,7 @@ struct TransferMachine {
     upload = ResumableUpload(job, offering: uploadVersion)
     claim = DownloadClaim(job.resumePoint?.download)
     ranges = RangeAssembly(job.resumePoint?.download?.partial)
+    requirements = RequirementCheck(job.requirements)
   }
 
   /// A request as it was sent.

@@ -11,6 +11,7 @@ internal import TransferModel
 /// | `onWire`, `offWire` | the same, with a reason to wait | `pause(for:)` |
 /// | `onWire(reason)`, `offWire(reason)` | the same, without a reason | `stopWaiting(for:)`, `decisionReceived()`, `endHandshake()` |
 /// | all but `finishing` | `finishing` | `finish()` |
+/// | `finishing` | `offWire(nil)` | `restart()` |
 enum TransferState: Equatable {
   /// Off the wire and out of the queue: suspended, or waiting.
   case offWire(WaitReason?)

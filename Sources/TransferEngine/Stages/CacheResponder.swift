@@ -271,7 +271,7 @@ final class CacheResponder: @unchecked Sendable {
     }
     // Without a delegate to ask, the result is not stored if the task's delegate would have been asked.
     job.revalidates = .init(stored: stored, policy: storagePolicy(stored, of: transfer))
-    job.delegate = nil
+    (job.delegate, job.requirements, job.retry) = (nil, nil, nil)
     (job.asksForResponses, job.asksForCaching) = (false, false)
     context.mailbox.post(.submit([job]))
   }

@@ -163,7 +163,7 @@ final class CacheStorer: @unchecked Sendable {
   /// Returns the response in the form that the cache stores; `nil` if it cannot be stored.
   func storable(_ transfer: Transfer) -> StorableResponse? {
     guard let store = transfer.session.cache, let use = transfer.machine.cache,
-      let head = transfer.received.head,
+      let head = transfer.received.head, transfer.job.retry?.retries(status: head.status) != true,
       transfer.received.multipart == nil, transfer.job.kind == .data, transfer.request.method == "GET"
     else { return nil }
     var answer = StorableResponse(store: store, request: use.request, head: cacheHead(head, of: transfer))

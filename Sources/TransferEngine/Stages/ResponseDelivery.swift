@@ -34,13 +34,27 @@ final class ResponseDelivery {
     case .stop: return transfer.machine.lifecycle.endWire(transfer.restIsMissing)
     case .fail: return transfer.machine.lifecycle.endWire(transfer.rangesDoNotFit)
     }
-    if transfer.job.kind != .download, let type = head.headers.contentType,
-      let parts = MultipartResponse(contentType: type)
-    {
+    if let error = sizeError(head, transfer) {
+      transfer.machine.lifecycle.discardRest()
+      return fail(head, error, transfer)
+    }
+    if transfer.job.kind != .download, let parts = head.multipart {
       transfer.received.multipart = parts
     } else {
       announce(TransferResponse(head, at: transfer.url), transfer)
     }
+  }
+
+  /// Returns the error of a response that announces a size other than the one that the client expects.
+  private func sizeError(_ head: ResponseHead, _ transfer: Transfer) -> TransferError? {
+    // The length of a multipart response includes its delimiters; that of a response to HEAD is not the body's.
+    guard transfer.request.method != "HEAD", transfer.job.kind == .download || !head.isMultipart else {
+      return nil
+    }
+    let length = TransferResponse(head, at: transfer.url).expectedContentLength
+    let total = transfer.machine.ranges.offset == nil ? length : transfer.machine.ranges.total ?? -1
+    return transfer.machine.requirements.headError(
+      status: head.status, total: total, url: transfer.request.url)
   }
 
   private func noteResumed(at offset: Int64, of total: Int64, _ transfer: Transfer) {
@@ -84,15 +98,17 @@ final class ResponseDelivery {
   /// Like `makeSink`, but creates no live body.
   func makeFurtherSink(_ transfer: Transfer, resuming offset: Int64? = nil) -> BodySink {
     let (bodies, draft) = (transfer.session.bodies, transfer.key(.draft))
+    let maximumSize = transfer.machine.requirements.maximumSize(
+      status: transfer.received.head?.status ?? 0, limit: context.settings.maximumBodySize)
     if let live = transfer.received.live { context.setLiveBody(live, of: transfer.task) }
     if let offset {
       transfer.machine.claim.use()
       return BodySink(
         resuming: BlobWriter(resuming: draft, at: offset, in: bodies, on: context.settings.pool), at: offset,
-        maximumSize: context.settings.maximumBodySize)
+        maximumSize: maximumSize)
     }
     return BodySink(
-      smallBodyLimit: context.settings.smallBodyLimit, maximumSize: context.settings.maximumBodySize,
+      smallBodyLimit: context.settings.smallBodyLimit, maximumSize: maximumSize,
       expectedSize: transfer.received.multipart == nil ? transfer.response?.expectedContentLength ?? -1 : -1,
       live: transfer.received.live,
       reserveSmall: { [weak transfer, room = bodies.memoryQuota] in
@@ -103,4 +119,12 @@ final class ResponseDelivery {
         return BlobWriter(transfer?.key(.draft) ?? draft, in: bodies, on: pool)
       })
   }
+}
+
+extension ResponseHead {
+  /// `nil` unless the response has parts (multipart/x-mixed-replace).
+  fileprivate var multipart: MultipartResponse? {
+    headers.contentType.flatMap { MultipartResponse(contentType: $0) }
+  }
+  fileprivate var isMultipart: Bool { multipart != nil }
 }

@@ -61,6 +61,12 @@ final class TransferFinisher: @unchecked Sendable {
     transfer.noteProgress()
     transfer.source?.cancel()
     transfer.machine.lifecycle.finish()
+    let error = transfer.machine.requirements.endError(
+      error, status: transfer.response?.status, size: transfer.sink?.size ?? 0,
+      excess: (transfer.sink?.isTooLarge == true, context.settings.maximumBodySize), url: transfer.request.url
+    )
+    // A response that the client does not accept is no reason to resume.
+    let keepsPartial = keepsPartial && error?.isRefusal != true
     let outcome = TransferOutcome(
       error: error, currentRequest: transfer.currentRequest, response: transfer.response,
       progress: transfer.progress, transactions: transfer.transactions, endedAt: context.settings.now())
@@ -70,7 +76,7 @@ final class TransferFinisher: @unchecked Sendable {
       transfer.outcome?.partial = .upload(point)
       transfer.outcome?.error?.resumeDataAvailable = true
     }
-    switch bodyOutcome(of: transfer, hasFailed: error != nil, keepsPartial) {
+    switch bodyOutcome(of: transfer, hasFailed: !transfer.hasBody(endingWith: error), keepsPartial) {
     case .nothing: return .conclude
     case .whole: transfer.sink?.finish(as: transfer.key(.body), report(of: transfer))
     case .resumable(let partial):
@@ -115,10 +121,23 @@ final class TransferFinisher: @unchecked Sendable {
 
   func stored(_ transfer: Transfer, _ result: BodySink.Stored) -> TransferAction {
     guard var outcome = transfer.outcome else { return .wait }
+    if case .success(let body) = result, outcome.error == nil {
+      switch transfer.machine.requirements.digestAction(
+        body.sha256, status: outcome.response?.status, isResumed: transfer.machine.ranges.hasJoined,
+        url: transfer.request.url)
+      {
+      case .accept: break
+      case .startAgain: return startAgain(transfer)
+      case .fail(let error):
+        outcome.error = error
+        // The next task must not get the same body from the cache.
+        if let stored = transfer.caching.delivery?.stored { transfer.session.cache?.remove(stored) }
+      }
+    }
     switch result {
     case .success(let part) where transfer.caching.keepsForCache:
       keeping.keep(transfer, part.body, sha256: part.sha256, isComplete: false)
-    case .success where outcome.error != nil:
+    case .success where !transfer.hasBody(endingWith: outcome.error):
       outcome.error?.resumeDataAvailable = outcome.partial != nil
       if outcome.partial == nil {
         outcome.endedAt = context.settings.now()
@@ -145,6 +164,17 @@ final class TransferFinisher: @unchecked Sendable {
     return .conclude
   }
 
+  /// Fetches the whole body after a resumed one turned out to be wrong. The next body needs the same key.
+  private func startAgain(_ transfer: Transfer) -> TransferAction {
+    let again = TransferLoopMailbox.Command.resume(transfer.task) { transfer in
+      guard transfer.outcome?.error == nil else { return .conclude }
+      transfer.fetchFromStart()
+      return .proceed
+    }
+    files.remove(transfer.key(.body), in: transfer.session.bodies, then: again)
+    return .wait
+  }
+
   /// Reports the end of a task whose files are done.
   func conclude(_ transfer: Transfer) {
     guard transfer.outcome != nil else { return }
@@ -158,7 +188,7 @@ final class TransferFinisher: @unchecked Sendable {
     guard rest.files == .nothing else { return files.giveBack(rest.files, of: transfer) }
     guard let outcome = transfer.outcome else { return }
     transfer.outcome = nil
-    transfer.received.live?.end(outcome.error == nil ? .finished : .failed)
+    transfer.received.live?.end(transfer.hasBody(endingWith: outcome.error) ? .finished : .failed)
     if transfer.job.kind != .download { context.setLiveBody(nil, of: transfer.task) }
     context.reportFacts(transfer)
     context.report(.ended(transfer.task, outcome))
@@ -177,5 +207,18 @@ final class TransferFinisher: @unchecked Sendable {
       outcome.error?.resumeDataAvailable = true
     }
     context.report(.ended(job.task, outcome))
+  }
+}
+
+extension TransferError {
+  /// Whether the transfer was complete, but the client does not accept its response.
+  fileprivate var isRefusal: Bool { reason == .ferry(.httpStatus) || reason == .ferry(.contentMismatch) }
+}
+
+extension Transfer {
+  /// Whether the received bytes are the task's body. A response with a status that the client does not accept has a body, too, unless the
+  /// task is a download.
+  fileprivate func hasBody(endingWith error: TransferError?) -> Bool {
+    error == nil || error?.reason == .ferry(.httpStatus) && job.kind != .download
   }
 }

@@ -292,6 +292,14 @@ final class Transfer {
   /// Whether the request's body must still be asked for.
   var lacksBody: Bool { request.body?.isStream == true && source == nil }
 
+  /// Prepares the current request for the whole body, after its end was taken back.
+  func fetchFromStart() {
+    machine.lifecycle.restart()
+    (machine.ranges, machine.claim) = (RangeAssembly(nil), DownloadClaim(nil))
+    (sink, outcome) = (nil, nil)
+    machine.lifecycle.send(request)
+  }
+
   /// Sends another request after the current response has ended, or after it has taken too long to end.
   func replaceRequest(_ next: TransferRequest) {
     machine.lifecycle.send(next)

@@ -1,6 +1,7 @@
 package import JSON
 
-/// The reason why a task failed on the client's side (URLSession's `error`). An HTTP status alone is never an error.
+/// The reason why a task failed on the client's side (URLSession's `error`). An HTTP status alone is an error only if the client asked for
+/// that (`ResponseRequirements`).
 package struct TransferError: Error, Sendable, Equatable {
   package enum Reason: Sendable, Equatable {
     case url(URLErrorCode)
@@ -24,7 +25,7 @@ package struct TransferError: Error, Sendable, Equatable {
   package var rule: String?
   /// The class of networks that the task may not use (NSURLErrorNetworkUnavailableReasonKey).
   package var networkUnavailableReason: String?
-  /// The status of a complete response that counts as a failed attempt; `nil` if the attempt failed otherwise.
+  /// The status of a complete response that failed the task or the attempt; `nil` if it failed otherwise.
   package var status: Int?
   /// Whether the received bytes were kept, so that a download can resume (NSURLSessionDownloadTaskResumeData).
   package var resumeDataAvailable = false

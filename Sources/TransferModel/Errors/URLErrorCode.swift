@@ -51,4 +51,8 @@ package enum FerryErrorCode: Int, Sendable, CaseIterable {
   case quotaExceeded = 2
   case bodyTooLarge = 3
   case attemptLimitReached = 4
+  /// The body is not the expected one.
+  case contentMismatch = 5
+  /// The task does not accept the response's status.
+  case httpStatus = 7
 }

@@ -40,7 +40,7 @@ package struct SessionConfiguration: Sendable, Equatable {
   package var isDiscretionary = false
   /// Whether a background session sends `session.handleEvents`.
   package var sessionSendsLaunchEvents = true
-  /// The retries of a background session; `nil` for the defaults.
+  /// The retries of its tasks. With `nil`, background sessions have the default rules, and other sessions have no retries.
   package var retry: RetryConfiguration?
   /// Bytes per second of all its tasks together; `nil` for no limit.
   package var maximumBytesPerSecond: Int?

@@ -169,7 +169,7 @@ extension SessionConfiguration {
   /// The same form for all configurations with the same meaning: with explicit defaults, and with unordered members sorted.
   fileprivate var canonical: SessionConfiguration {
     var configuration = self
-    configuration.retry = retry ?? RetryConfiguration()
+    configuration.retry = (retry ?? RetryConfiguration()).canonical
     configuration.httpAdditionalHeaders = httpAdditionalHeaders.canonical
     configuration.secretHeaderFields = Set(secretHeaderFields.map { $0.lowercasedASCII }).sorted()
     configuration.proxies.noProxy = ProxyExceptions(

@@ -6,6 +6,7 @@
 /// | `idle` | `idle` | `goesOn` changes |
 /// | `idle` | `executing` | it is submitted to the engine or the worker |
 /// | `unconfirmed` | `executing`, `idle` | recovery finds it in the worker, or does not |
+/// | `executing` | `idle` | its attempt has failed, and another follows |
 /// | `executing` | `leaving` | the session is handed over to another service |
 /// | `leaving` | `idle` | the engine has stopped |
 /// | `idle`, `unconfirmed`, `executing`, `leaving` | `ending` | it ends |
@@ -40,7 +41,8 @@ package enum TaskExecutionState: Sendable, Equatable {
   /// Whether the table above lists the transition.
   package func mayBecome(_ next: TaskExecutionState) -> Bool {
     switch (self, next) {
-    case (.creating, .idle), (.idle, .idle), (.unconfirmed, .idle), (.leaving, .idle): true
+    case (.creating, .idle), (.idle, .idle), (.unconfirmed, .idle), (.executing, .idle), (.leaving, .idle):
+      true
     case (.idle, .executing), (.unconfirmed, .executing), (.executing, .leaving): true
     case (.idle, .ending), (.unconfirmed, .ending), (.executing, .ending), (.leaving, .ending): true
     default: false

@@ -14,6 +14,11 @@ package struct TaskPreferences: Sendable, Equatable {
   package var group: String?
   /// The client's labels, sorted by their keys.
   package var labels: [TaskLabel] = []
+  package var requirements = ResponseRequirements()
+  /// Replaces the session's rules for retries.
+  package var retry: RetryConfiguration?
+  /// The failed or cancelled task whose request this one repeats.
+  package var retryOf: TaskID?
 
   package init(of kind: TaskKind = .data) { prefersIncrementalDelivery = kind != .download }
 
@@ -27,7 +32,7 @@ package struct TaskPreferences: Sendable, Equatable {
 extension TaskPreferences {
   /// Reads the members of the payload that creates a task.
   package init(validating reader: inout ObjectReader, of kind: TaskKind) {
-    reader.allowNull("delegate", "group", "labels")
+    reader.allowNull("delegate", "group", "labels", "retry")
     self.init(of: kind)
     countOfBytesClientExpectsToSend = reader.guess("countOfBytesClientExpectsToSend") ?? -1
     countOfBytesClientExpectsToReceive = reader.guess("countOfBytesClientExpectsToReceive") ?? -1
@@ -38,6 +43,8 @@ extension TaskPreferences {
       reader.reject(
         "prefersIncrementalDelivery", "must be false for a download, which is delivered when it is complete")
     }
+    requirements = ResponseRequirements(validating: &reader)
+    if var fields = reader.object("retry") { retry = RetryConfiguration(validating: &fields) }
     if var fields = reader.object("delegate") { delegate = TaskDelegate(validating: &fields) }
     group = TaskGroupName.read(&reader, "group")
     labels = TaskLabel.read(&reader, "labels")
@@ -49,6 +56,9 @@ extension TaskPreferences {
     writer.field("countOfBytesClientExpectsToReceive", countOfBytesClientExpectsToReceive)
     writer.field("prefersIncrementalDelivery", prefersIncrementalDelivery)
     writer.field("delegate", delegate)
+    requirements.encodeMembers(into: &writer)
+    if let retry { writer.field("retry", Optional(retry)) }
+    if let retryOf { writer.field("retryOf", retryOf) }
     encodeGroup(into: &writer)
   }
 

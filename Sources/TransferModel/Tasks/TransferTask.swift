@@ -103,7 +103,7 @@ package struct TransferTask: Sendable, Equatable {
   /// Whether the delegate was notified of the offset at which the download resumes.
   package var didReportResumeOffset = false
   package var executionState = TaskExecutionState.unconfirmed
-  /// `nil` if no attempt has failed, as for most tasks.
+  /// `nil` if no attempt has failed or may be retried, as for most tasks.
   @IndirectOptional private var retries: Retries?
   package var firstAttempt = FirstAttemptState.notStarted
   package var completedAt: Timestamp?
@@ -161,22 +161,29 @@ package struct TransferTask: Sendable, Equatable {
   /// The number of failed attempts that were followed by another.
   package var retryCount: Int {
     get { retries?.count ?? 0 }
-    set { retries = Retries(count: newValue, wait: retryWait) }
+    set { retries = Retries(count: newValue, wait: retryWait, progress: retryProgress) }
   }
 
   /// The reason and the end of the wait for the next attempt; `nil` once the attempt has begun.
   package var retryWait: RetryWait? {
     get { retries?.wait }
-    set { retries = Retries(count: retryCount, wait: newValue) }
+    set { retries = Retries(count: retryCount, wait: newValue, progress: retryProgress) }
+  }
+
+  /// The attempts of an unfinished task that the service retries; `nil` before the first.
+  package var retryProgress: RetryProgress? {
+    get { retries?.progress }
+    set { retries = Retries(count: retryCount, wait: retryWait, progress: newValue) }
   }
 
   private struct Retries: Sendable, Equatable {
     var count: Int
     var wait: RetryWait?
+    var progress: RetryProgress?
 
-    init?(count: Int, wait: RetryWait?) {
-      guard count > 0 || wait != nil else { return nil }
-      (self.count, self.wait) = (count, wait)
+    init?(count: Int, wait: RetryWait?, progress: RetryProgress?) {
+      guard count > 0 || wait != nil || progress != nil else { return nil }
+      (self.count, self.wait, self.progress) = (count, wait, progress)
     }
   }
 

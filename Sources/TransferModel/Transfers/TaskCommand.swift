@@ -13,6 +13,8 @@ package enum TaskCommand: Sendable {
   case setLimit(bytesPerSecond: Int?)
   /// URLSessionTask.earliestBeginDate; `nil` starts the task at once. Only background tasks, which the worker runs, can wait for it.
   case setBeginDate(Timestamp?)
+  /// Starts the next attempt now, if the task waits for it.
+  case retryNow
   /// Answers a decision. Ignored unless the transfer is waiting for this decision.
   /// - Parameter question: the decision's number within the task.
   case answer(TransferAnswer, question: Int)

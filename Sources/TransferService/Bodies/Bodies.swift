@@ -68,9 +68,10 @@ struct Bodies: Sendable {
   }
 
   private func shownBody(of task: TransferTask) -> LiveBody? {
-    guard let live = runtime.engine.liveBody(of: task.id, in: task.sessionID), live.response != nil else {
-      return nil
-    }
+    guard let live = runtime.engine.liveBody(of: task.id, in: task.sessionID), live.response != nil,
+      // Another attempt may follow.
+      runtime.read(at: task.sessionID, { $0.hidesResponse(of: task.id) }) != true
+    else { return nil }
     return live
   }
 

@@ -98,7 +98,7 @@ final class GroupCompleter: Sendable {
       guard counts.unfinished == 0 else { return }
       (group.completedAt, group.finalCounts) = (now(), counts)
       do throws(LedgerError) {
-        let change = change(group, counts)
+        let change = try await change(group, counts)
         try await store.write(change)
         if !change.newDeliveries.isEmpty { runtime.recorder.outboxChanged.deliver(.isUnknown) }
         return
@@ -110,20 +110,37 @@ final class GroupCompleter: Sendable {
     throw .unavailable("the group changed during every attempt")
   }
 
-  private func change(_ group: TaskGroup, _ counts: GroupCounts) -> LedgerChange {
+  private func change(
+    _ group: TaskGroup, _ counts: GroupCounts
+  ) async throws(LedgerError) -> LedgerChange {
     var change = LedgerChange()
     change.conditions = [.groupEnded(group.key, counts)]
     change.completedGroups = [group]
     change.events = [group.completionEvent].compactMap { $0 }
-    change.newDeliveries = messages(about: group)
+    change.newDeliveries = try await messages(about: group)
     return change
   }
 
-  /// Returns the messages to the endpoints that subscribe to the end of groups. They belong to the shared session, whose owner sends them.
-  private func messages(about group: TaskGroup) -> [WebhookDelivery] {
-    let event = TransferEvent(
-      .groupDidComplete, at: group.completedAt ?? now(), session: .shared(of: group.key.tenant),
-      .groupCompleted(group))
-    return deliveries.deliveries(of: [event], for: group.key.tenant)
+  /// Returns the messages to the endpoints that subscribe to the end of groups, and to the webhooks of sessions with tasks in the group whose
+  /// delegates select it. A message to an endpoint belongs to the shared session, whose owner sends it.
+  private func messages(about group: TaskGroup) async throws(LedgerError) -> [WebhookDelivery] {
+    func event(in session: SessionID) -> TransferEvent {
+      TransferEvent(
+        .groupDidComplete, at: group.completedAt ?? now(), session: session, .groupCompleted(group))
+    }
+    let tenant = group.key.tenant
+    var found = deliveries.deliveries(of: [event(in: .shared(of: tenant))], for: tenant)
+    for id in try await store.sessions(of: group.key) {
+      guard let session = try await store.session(id), let delegate = session.delegate,
+        delegate.events.contains(.groupDidComplete)
+      else { continue }
+      let event = event(in: id)
+      let message = WebhookMessage(
+        id: deliveries.identifiers.make(), webhook: nil, createdAt: event.time, content: .event(event, nil))
+      if let delivery = WebhookDelivery(message, of: session, in: store) {
+        found.append(deliveries.delayed(delivery))
+      }
+    }
+    return found
   }
 }

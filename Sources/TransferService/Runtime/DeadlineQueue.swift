@@ -13,6 +13,7 @@ final class DeadlineQueue: Sendable {
   enum Purpose: Hashable, Sendable {
     case decision(DecisionID, of: TaskID)
     case begin(TaskID)
+    case crashWindow(TaskID)
     /// A request that waits for a task's end.
     case wait(TaskWaiters.Token)
     /// Another attempt to complete groups.
@@ -109,6 +110,9 @@ final class DeadlineQueue: Sendable {
     case .begin(let task, let date): add(.begin(task), at: date)
     case .cancelDecision(let decision, let task): remove(.decision(decision, of: task))
     case .cancelBegin(let task): remove(.begin(task))
+    case .retry(let task, let seconds): add(.begin(task), after: seconds)
+    case .crashWindow(let task, let time): add(.crashWindow(task), after: time / .seconds(1))
+    case .cancelCrashWindow(let task): remove(.crashWindow(task))
     }
   }
 

@@ -32,6 +32,7 @@ extension SessionRuntime {
     RequestSpool(runtime: self).shareFiles(in: step.effects, of: session)
     commands.dispatch(now, in: session, writing: stamp)
     for timer in step.effects.timers { deadlines.set(timer) }
+    apply(step.effects.trials)
     waiters.resumeHeadWaiters(step.effects.respondedTasks)
     if let retirement = step.effects.retirement { remover.dropFromMemory(session.id, retirement) }
   }

@@ -32,6 +32,7 @@ final class SessionRuntime: Sendable {
   let remover: SessionDataRemover
   /// Receives the groups of ended tasks after each commit; `nil` for all groups.
   let groupCallback = LateBoundCallback<Set<TaskGroupKey>?>()
+  private let trials = SuspectTrials()
   /// Whether the sweep of this start keeps all partial files, because taking over some of them failed.
   let keepsPartialFiles = Atomic(false)
 
@@ -298,8 +299,17 @@ final class SessionRuntime: Sendable {
     case .decision(let decision, let task):
       _ = update(task: task) { _ = $0.apply(.decisionExpired(task, decision), &$1) }
     case .begin(let task): _ = update(task: task) { _ = $0.apply(.begin(task), &$1) }
+    case .crashWindow(let task): _ = update(task: task) { _ = $0.apply(.crashWindowPassed(task), &$1) }
     case .wait(let ticket): waiters.timeOut(ticket)
     case .groups: groupCallback.deliver([])
+    }
+  }
+
+  /// Applies changes to the queue of suspects, and begins the trial whose turn it is.
+  func apply(_ changes: [SessionEffects.TrialChange]) {
+    for task in trials.apply(changes) {
+      let isThere = update(task: task) { _ = $0.apply(.trialBegan(task), &$1) }
+      if !isThere { apply([.over(task)]) }
     }
   }
 

@@ -211,11 +211,12 @@ struct Sessions: Sendable {
   /// Drops the sessions of these shards, because another service owns them now. Later facts about their tasks are ignored.
   func forget(_ shards: ShardSet) {
     for session in sessions(of: shards) {
-      for task in runtime.read(at: session.id, \.unfinishedIDs) ?? [] {
-        runtime.directory[task] = nil
-      }
+      let tasks = runtime.read(at: session.id, \.unfinishedIDs) ?? []
+      for task in tasks { runtime.directory[task] = nil }
       runtime.stopClocks(of: session.id)
       runtime.remove(session.id)
+      // Suspects of other sessions must not wait for a task that is gone.
+      runtime.apply(tasks.map { .over($0) })
       names.forget(session)
       runtime.background?.release(session.id)
       engine.storages.forget(session.id)

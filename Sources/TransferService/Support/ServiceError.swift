@@ -40,6 +40,8 @@ package enum ServiceError: Error, Sendable {
   case bodyStreamNotWanted
   /// If-Match does not match the current version.
   case preconditionFailed
+  /// The task cannot be retried.
+  case notRetried(RetryRefusal)
   case bodyNotReady(TaskState)
   case bodyNotFound(BodyAbsence)
   /// The session stores no credentials.
@@ -149,6 +151,7 @@ extension ServiceError: CustomStringConvertible {
     case .endpointDisabled: "the webhook endpoint is disabled"
     case .tooManyEndpoints: "the tenant has as many webhook endpoints as it may have"
     case .preconditionFailed: "If-Match names another version"
+    case .notRetried(let refusal): "the task cannot be retried: \(refusal)"
     case .bodyNotReady: "the body is not ready"
     case .bodyNotFound: "the task has no body"
     case .noCredentialStorage: "the session has no credential storage"

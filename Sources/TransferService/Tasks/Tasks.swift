@@ -126,6 +126,11 @@ struct Tasks: Sendable {
     try await give(.cancel(id, keepsPartial: keepsPartial), to: id)
   }
 
+  /// Starts the next attempt of a waiting task now.
+  func retryNow(_ id: TaskID) async throws(ServiceError) -> TransferTask {
+    try await give(.retryNow(id), to: id)
+  }
+
   private func give(_ input: SessionInput, to id: TaskID) async throws(ServiceError) -> TransferTask {
     switch await runtime.handle(input, to: id) {
     case .task(let task): return task

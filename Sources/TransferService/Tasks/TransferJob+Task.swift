@@ -11,6 +11,7 @@ extension TransferJob {
       request: task.currentRequest, priority: task.priority)
     sessionType = session.type
     if stamp != .none { blob = stamp }
+    if session.type != .background, let progress = task.retryProgress { apply(progress, of: task, session) }
     maximumBytesPerSecond = task.maximumBytesPerSecond
     originalURL = task.originalRequest.url
     let delegate = session.delegate(of: task)
@@ -21,10 +22,24 @@ extension TransferJob {
     asksForTrust = delegate?.challengeEvent(for: .serverTrust) != nil
     asksForCertificate = delegate?.challengeEvent(for: .clientCertificate) != nil
     prefersIncrementalDelivery = task.preferences.prefersIncrementalDelivery
+    let requirements = task.preferences.requirements
+    self.requirements = requirements == ResponseRequirements() ? nil : requirements
     resumePoint = task.partial ?? task.resumePoint
     if task.hasInvalidResumeData {
       fault = TransferError(
         .unsupportedURL, "the resume data was not created by this service, or was changed")
     }
+  }
+
+  /// Applies the rules of an attempt that the service may repeat.
+  private mutating func apply(_ progress: RetryProgress, of task: TransferTask, _ session: TransferSession) {
+    // The bytes of a failed attempt are deleted while the next one writes.
+    if let epoch = blob?.epoch { blob = BlobStamp(epoch: epoch, attempt: progress.attempts) }
+    if let left = progress.timeLeft {
+      var configuration = sharedConfiguration.value
+      configuration.timeoutIntervalForResource = left
+      sharedConfiguration = SharedBox(configuration)
+    }
+    retry = task.preferences.retry ?? session.configuration.retry
   }
 }

@@ -11,7 +11,7 @@ package import TransferModel
 /// - A message is sent after the commit with the result of the one before it. The order therefore survives a crash.
 /// - Messages that were just committed are sent from memory while the destination's window has room. Others are read from the ledger.
 package struct DeliveryQueue: Sendable {
-  /// What the shell has to do.
+  /// A step that the shell carries out.
   package enum Action: Sendable {
     case attempt(WebhookDelivery)
     case load(DueDeliveryRequest)
@@ -207,7 +207,7 @@ package struct DeliveryQueue: Sendable {
 
   // MARK: Decisions
 
-  /// Returns what is to be done now, and the time at which to call again.
+  /// Returns the next steps, and the time at which to call again.
   package mutating func next(at now: Now) -> (actions: [Action], wakeAt: ContinuousClock.Instant?) {
     compareClocks(now)
     pools.markSlow(at: now.uptime)

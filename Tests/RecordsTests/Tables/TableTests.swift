@@ -221,6 +221,11 @@ import TransferModel
     one.preferences.countOfBytesClientExpectsToReceive = 2
     one.preferences.prefersIncrementalDelivery = false
     one.preferences.delegate = TaskDelegate(delegate, given: [.webhook, .redirects])
+    one.preferences.requirements.failsOnStatus = true
+    one.preferences.requirements.expected = ExpectedBody(size: 3, sha256: "ab")
+    one.preferences.retry = RetryConfiguration()
+    one.preferences.retry?.statuses = [500, 599]
+    one.preferences.retryOf = task
     one.isDiscretionary = true
     one.resumePoint = ResumePoint(
       partial: PartialBody(offset: 1, total: 2, validator: "v"), source: task, blob: stamp)
@@ -293,6 +298,12 @@ import TransferModel
     task.executionState = .idle(goesOn: true)
     task.retryCount = 2
     task.retryWait = RetryWait(lastError: Self.error, nextAttemptAt: Self.time)
+    var progress = RetryProgress()
+    (progress.attempts, progress.failures, progress.furthest) = (3, 2, 9)
+    (progress.isActive, progress.deaths, progress.delay) = (true, 4, 0.5)
+    (progress.startedAt, progress.suspendedAt) = (Self.time, Self.time)
+    progress.request = Self.request
+    task.retryProgress = progress
     task.firstAttempt = .started(Self.time)
     task.completedAt = Self.time
     for (one, other) in zip(Mirror(reflecting: task).children, Mirror(reflecting: blank).children) {

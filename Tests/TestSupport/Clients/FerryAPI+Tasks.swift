@@ -16,7 +16,7 @@ extension FerryAPI {
     return reply.json.id
   }
 
-  /// Runs a task and polls for its end. Background sessions refuse `Prefer: wait`.
+  /// Runs a task and polls for its end.
   package func runInBackground(
     _ url: String, kind: String = "download", session: String, request: String = ""
   ) throws -> JSONValue {

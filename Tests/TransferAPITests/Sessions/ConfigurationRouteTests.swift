@@ -113,7 +113,7 @@ import Testing
     let configurations = "/v1/configurations"
     for (body, pointers) in [
       ("{}", ["/name", "/configuration"]), (#"{"name":1,"configuration":[]}"#, ["/name", "/configuration"]),
-      (#"{"name":"n","configuration":{"retry":{"maximumAttempts":3}}}"#, ["/configuration/retry"]),
+      (#"{"name":"n","configuration":{"retry":{"backoff":0}}}"#, ["/configuration/retry/backoff"]),
       (#"{"name":"n","configuration":{"named":"x"}}"#, ["/configuration/named"]),
       (#"{"name":"n","configuration":{"timeout":1}}"#, ["/configuration/timeout"]),
       (#"{"name":"n","configuration":{"httpShouldSetCookies":1}}"#, ["/configuration/httpShouldSetCookies"]),
@@ -122,7 +122,7 @@ import Testing
       let found = try Self.pointers(place.call("POST", configurations, body))
       #expect(Set(found) == Set(pointers), "\(body)")
     }
-    #expect(try Self.pointers(put("n", #"{"retry":{}}"#)) == ["/retry"])
+    #expect(try Self.pointers(put("n", #"{"retry":{"statuses":[1]}}"#)) == ["/retry/statuses/0"])
     #expect(try Self.pointers(put("n", #"{"bodyRetention":0}"#)) == ["/bodyRetention"])
     #expect(try Self.pointers(put("n", #"{"named":"n"}"#)) == ["/named"])
     #expect(try put("n", "{").status == 400)

@@ -111,7 +111,7 @@ import Testing
       ], initial: "default"),
     Property("requiresDNSSECValidation", "false", ["false"], refused: ["true", "1", #""no""#]),
     Property(
-      "retry", "null", [], refused: ["{}", #"{"maximumAttempts":3}"#, "true"],
+      "retry", "null", [#"{"maximumAttempts":3,"backoff":2,"statuses":[429]}"#], refused: ["true"],
       below: [(#"{"maximumAttempts":0}"#, "/maximumAttempts"), (#"{"backoff":"1"}"#, "/backoff")]),
     Property(
       "maximumBytesPerSecond", "null", ["1", "1000000000000"], refused: ["0", "-5", "1.5", "true", #""1""#]),
@@ -156,7 +156,7 @@ import Testing
     let reply = try create(
       #"{"tlsMinimumSupportedProtocolVersion":"TLSv1.3","tlsMaximumSupportedProtocolVersion":"TLSv1.2"}"#)
     #expect(reply.status == 400 && reply.text.contains("/configuration/tlsMinimumSupportedProtocolVersion"))
-    let all = try create(#"{"isDiscretionary":1,"bodyRetention":0,"unknown":1,"retry":{}}"#)
+    let all = try create(#"{"isDiscretionary":1,"bodyRetention":0,"unknown":1,"retry":1}"#)
     let pointers = all.pointers
     #expect(
       Set(pointers)

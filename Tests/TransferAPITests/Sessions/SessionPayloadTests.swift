@@ -67,7 +67,7 @@ import TransferService
     ("[]", [""]), ("null", [""]), (#"{"type":null,"configuration":null}"#, ["/type", "/configuration"]),
     (#"{"configuration":{"named":null}}"#, ["/configuration/named"]),
     (#"{"configuration":{"named":"other"}}"#, ["/configuration/named"]),
-    (#"{"configuration":{"retry":{"maximumAttempts":3}}}"#, ["/configuration/retry"]),
+    (#"{"configuration":{"retry":{"maximumAttempts":0}}}"#, ["/configuration/retry/maximumAttempts"]),
     (
       #"{"type":"ephemeral","configuration":{"urlCache":{"diskCapacity":1}}}"#,
       ["/configuration/urlCache/diskCapacity"]

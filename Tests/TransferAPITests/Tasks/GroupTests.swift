@@ -75,6 +75,23 @@ import Testing
     #expect(try ends("g").count == 1)
   }
 
+  @Test func `end of a group is one message to each receiver that selects it`() throws {
+    for types in ["\"group.didComplete\"", "\"task.didComplete\""] {
+      let settings = #"{"url":"http://a.test/hook","events":[\#(types)]}"#
+      #expect(try place.call("POST", "/v1/webhooks/endpoints", settings).status == 201)
+      let delegate = #"{"delegate":{"webhook":{"url":"http://b.test/hook","events":[\#(types)]}}}"#
+      let session = try #require(place.call("POST", "/v1/sessions", delegate).json["id"]?.string)
+      for _ in 0..<2 { try run("g", in: session) }
+    }
+    try run("other")
+    _ = try place.call("POST", "/v1/groups/g/close")
+    let deliveries = try #require(place.call("GET", "/v1/webhooks/deliveries").json["items"]?.elements)
+    let ofGroup = deliveries.filter { $0["type"]?.string == "group.didComplete" }
+    let urls = ofGroup.compactMap { $0["url"]?.string }.sorted()
+    #expect(urls == ["http://a.test/hook", "http://b.test/hook"], "\(ofGroup)")
+    #expect(ofGroup.count { $0["endpoint"] != .null } == 1)
+  }
+
   @Test func `closed group refuses new tasks`() throws {
     _ = try create("g")
     _ = try place.call("POST", "/v1/groups/g/close")

@@ -17,7 +17,7 @@ import TransferModel
     "session": "ses_01923456-789a-7bcd-8ef0-123456789abc", "task": "tsk_01923456-789a-7bcd-8ef0-123456789abc",
     "decision": "dec_01923456-789a-7bcd-8ef0-123456789abc",
     "file": "fil_01923456-789a-7bcd-8ef0-123456789abc",
-      "name": "nobodys", "group": "nogroup", "endpoint": "whe_01923456-789a-7bcd-8ef0-123456789abc",
+    "name": "nobodys", "group": "nogroup", "endpoint": "whe_01923456-789a-7bcd-8ef0-123456789abc",
     "delivery": "whd_01923456-789a-7bcd-8ef0-123456789abc",
   ]
 
@@ -86,7 +86,9 @@ import TransferModel
   func `foreign resources are not listed`(_ operation: Operation) async throws {
     for (owner, other) in Self.pairs {
       let place = try InProcessAPI(isTimeStill: true)
-      let things: [InProcessAPI.Resource] = [.session, .finishedTask, .file, .configuration, .delivery, .group]
+      let things: [InProcessAPI.Resource] = [
+        .session, .finishedTask, .file, .configuration, .delivery, .group,
+      ]
       for thing in things { _ = try await place.make(thing, of: owner) }
       let mark = [InProcessAPI.mark(owner)]
       #expect(try await !place.send(call(operation, [:]), from: other).contains(anyOf: mark))

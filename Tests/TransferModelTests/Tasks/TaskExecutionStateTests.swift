@@ -10,7 +10,7 @@ import Testing
     arguments: [
       (.creating, idle), (.idle(goesOn: false), idle + [.executing, .ending]),
       (.idle(goesOn: true), idle + [.executing, .ending]), (.unconfirmed, idle + [.executing, .ending]),
-      (.executing, [.leaving, .ending]), (.leaving, idle + [.ending]), (.ending, []),
+      (.executing, idle + [.leaving, .ending]), (.leaving, idle + [.ending]), (.ending, []),
     ] as [(TaskExecutionState, [TaskExecutionState])])
   private func `state changes only as its table allows`(
     _ place: TaskExecutionState, _ successors: [TaskExecutionState]

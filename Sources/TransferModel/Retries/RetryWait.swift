@@ -1,4 +1,4 @@
-/// The wait of a background task between a failed attempt and the next one.
+/// The wait of a task between a failed attempt and the next one.
 package struct RetryWait: Sendable, Equatable {
   /// The error of the last attempt.
   package let lastError: TransferError
