@@ -87,17 +87,20 @@ import Testing
   @Test func `database of a newer version is refused`() throws {
     try fill()
     try OfflineDatabase.execute(
-      "INSERT INTO grdb_migrations (identifier) VALUES ('101 tomorrow'); PRAGMA user_version = 101",
+      "INSERT INTO grdb_migrations (identifier) VALUES ('901 tomorrow'); PRAGMA user_version = 901",
       in: directory)
     for command in ["serve", "worker", "rotate-key"] {
-      try expectRefusal("newer version", "101 tomorrow", command: command)
+      try expectRefusal("newer version", "901 tomorrow", command: command)
     }
   }
 
   @Test func `database from before the first release is refused`() throws {
     try fill()
     try OfflineDatabase.execute(
-      "UPDATE grdb_migrations SET identifier = '22 the last before'; PRAGMA user_version = 22", in: directory)
+      """
+      DELETE FROM grdb_migrations; INSERT INTO grdb_migrations (identifier) VALUES ('22 the last before');
+      PRAGMA user_version = 22
+      """, in: directory)
     for command in ["serve", "worker", "rotate-key"] {
       try expectRefusal("before 0.1.0", "another directory", command: command)
     }
