@@ -1,3 +1,4 @@
+internal import HTTPFields
 internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
@@ -78,7 +79,9 @@ enum Pagination {
     }
     var fields = HTTPFields()
     if let next {
-      let others = context.query.filter { $0.name != "cursor" }.map { "\($0.name)=\($0.value)" }
+      let others = context.query.filter { $0.name != "cursor" }.map {
+        "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))"
+      }
       let query = (others + ["cursor=\(next)"]).joined(separator: "&")
       fields[.link] = "<\(context.request.path)?\(query)>; rel=\"next\""
     }

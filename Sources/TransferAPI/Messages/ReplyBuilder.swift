@@ -17,13 +17,33 @@ extension HTTPField.Name {
 
 /// Builds replies with the header fields that all replies share.
 enum ReplyBuilder {
+  /// Makes a reply that ends with a line feed, for terminals.
   static func json(
-    _ bytes: [UInt8], status: Int = 200, fields: HTTPFields = [:], type: String = "application/json"
+    _ bytes: consuming [UInt8], status: Int = 200, fields: HTTPFields = [:],
+    type: String = "application/json"
   ) -> ServerResponse {
     var fields = fields
     fields[.contentType] = type
     fields[.cacheControl] = "no-store"
-    return ServerResponse(status: .init(code: status), fields: fields, body: .bytes(bytes))
+    return ServerResponse(status: .init(code: status), fields: fields, body: .bytes(withLineFeed(bytes)))
+  }
+
+  private static func withLineFeed(_ bytes: consuming [UInt8]) -> [UInt8] {
+    if bytes.last != UInt8(ascii: "\n") { bytes.append(UInt8(ascii: "\n")) }
+    return bytes
+  }
+
+  /// Formats a reply in JSON for people. The bytes differ from those that a strong entity tag names, so the tag becomes weak.
+  static func formatted(_ reply: ServerResponse) -> ServerResponse {
+    guard case .bytes(let bytes) = reply.body, reply.head.headerFields[.contentEncoding] == nil,
+      ["application/json", "application/problem+json"].contains(reply.head.headerFields[.contentType])
+    else { return reply }
+    var reply = reply
+    reply.body = .bytes(withLineFeed(JSONFormatter.format(bytes)))
+    if let tag = reply.head.headerFields[.eTag], !tag.hasPrefix("W/") {
+      reply.head.headerFields[.eTag] = "W/" + tag
+    }
+    return reply
   }
 
   /// A resource with a strong ETag of its representation, or 304 if the client has this version.
@@ -38,9 +58,11 @@ enum ReplyBuilder {
     if status == 200, context.isRead, EntityTag.matches(context.field(.ifNoneMatch), tag) {
       fields[.cacheControl] = "no-store"
       // The body gives Content-Length the value of a 200 (RFC 9110 §8.6). The server does not send the bytes.
+      let bytes = withLineFeed(context.wantsFormat ? JSONFormatter.format(bytes) : bytes)
       return ServerResponse(status: .notModified, fields: fields, body: .bytes(bytes))
     }
-    return Compression.apply(to: json(bytes, status: status, fields: fields), for: context)
+    let reply = json(bytes, status: status, fields: fields)
+    return context.wantsFormat ? formatted(reply) : Compression.apply(to: reply, for: context)
   }
 
   static func problem(_ problem: Problem) -> ServerResponse {

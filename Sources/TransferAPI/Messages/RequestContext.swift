@@ -135,7 +135,10 @@ struct RequestContext: Sendable {
   /// - Parameter repeatable: the parameters that may be given several times.
   func allowQuery(_ names: [String], repeatable: Set<String> = []) throws(Problem) {
     let violations = Violations()
-    for item in query where !names.contains(item.name) {
+    for item in query where item.name == Self.formatName && Self.formats[item.value] == nil {
+      violations.add(parameter: item.name, "must be true or false, or have no value, not '\(item.value)'")
+    }
+    for item in query where !names.contains(item.name) && item.name != Self.formatName {
       let known = names.isEmpty ? "this resource has none" : "use \(names.joined(separator: ", "))"
       violations.add(parameter: item.name, "unknown query parameter; \(known)")
     }
@@ -144,6 +147,13 @@ struct RequestContext: Sendable {
     }
     guard violations.isEmpty else { throw Problem(violations) }
   }
+
+  /// The parameter of all requests that asks for formatted JSON, and its values.
+  private static let formatName = "pretty"
+  private static let formats = ["": true, "true": true, "false": false]
+
+  /// Whether the client wants JSON that is formatted for people.
+  var wantsFormat: Bool { value(Self.formatName).flatMap { Self.formats[$0] } ?? false }
 
   func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
 

@@ -99,6 +99,8 @@ package struct TransferAPI: Sendable {
           metadata: ["request": "\(requestID)", "path": "\(request.path)", "error": "\(error)"])
       }
       response = ReplyBuilder.problem(problem)
+      let context = RequestContext(request: request, parameters: [:], requestID: requestID, tenant: nil)
+      if context.wantsFormat { response = ReplyBuilder.formatted(response) }
     }
     response.head.headerFields[.requestID] = requestID
     return response
@@ -146,7 +148,7 @@ package struct TransferAPI: Sendable {
         response.body.close()
         throw error
       }
-      return response
+      return context.wantsFormat && !route.acceptsAnyMediaType ? ReplyBuilder.formatted(response) : response
     case .wrongMethod(let allowed) where request.head.method == .options:
       return ServerResponse(
         status: .noContent, fields: [.allow: allowed.joined(separator: ", "), .cacheControl: "no-store"])

@@ -29,6 +29,17 @@ import TransferModel
     )
   }
 
+  @Test func `link keeps the parameters of the request`() throws {
+    let query = "limit=1&description=a%26b%20c%22%3E"
+    let head = HTTPRequest(method: .get, scheme: "http", authority: "a", path: "/v1/tasks")
+    let request = ServerRequest(
+      head: head, path: "/v1/tasks", query: query, body: RequestBody([]), localPort: 1)
+    let context = RequestContext(request: request, parameters: [:], requestID: "r", tenant: nil)
+    let items = (0..<2).map { Item(id: FileID(high: 1, low: $0), size: 1) }
+    let link = Pagination.reply(items, limit: 1, id: \.id, context).head.headerFields[.link]
+    #expect(link?.hasPrefix("</v1/tasks?\(query)&cursor=") == true, "\(link ?? "")")
+  }
+
   /// Items of 1 MiB: the page ends after four of them.
   @Test(
     arguments: [
