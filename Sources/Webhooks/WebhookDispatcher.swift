@@ -94,12 +94,17 @@ package final class WebhookDispatcher: Sendable {
   private func setTimer(_ time: ContinuousClock.Instant?, _ state: inout State) {
     guard let time, state.wakesAt.map({ time < $0 }) ?? true else { return }
     state.wakesAt = time
-    clocks.timers.call(time) { [weak self] in self?.wake() }
+    clocks.timers.call(time) { [weak self] in self?.wake(at: time) }
   }
 
-  private func wake() {
-    state.withLock { $0.wakesAt = nil }
-    update { _, _ in }
+  /// Called by a timer. An earlier timer replaces a later one, which then does nothing.
+  private func wake(at time: ContinuousClock.Instant) {
+    let isCurrent = state.withLock { state in
+      guard state.wakesAt == time else { return false }
+      state.wakesAt = nil
+      return true
+    }
+    if isCurrent { update { _, _ in } }
   }
 
   private func carryOut() {

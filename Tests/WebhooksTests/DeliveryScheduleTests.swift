@@ -6,12 +6,14 @@ import TransferModel
 @Suite struct DeliveryScheduleTests {
   private static let now = Timestamp(seconds: 1_700_000_000)
 
-  private func delivery(attempts: Int = 0, endpoint: Bool = false) -> WebhookDelivery {
+  private func delivery(attempts: Int = 0, endpoint: Bool = false, decision: Bool = false) -> WebhookDelivery
+  {
     var delivery = WebhookDelivery(
       id: DeliveryID(high: 1, low: 2), tenant: .default, sessionID: .shared, type: .taskDidComplete,
       destination: DestinationID(high: 1, low: 1), endpointID: endpoint ? EndpointID(high: 1, low: 1) : nil,
       webhook: Webhook(url: "https://example.com/hook", secret: nil), payload: [1, 2, 3],
-      createdAt: Timestamp(seconds: 1_600_000_000))
+      createdAt: Timestamp(seconds: 1_600_000_000),
+      decisionID: decision ? DecisionID(high: 1, low: 1) : nil)
     delivery.restore([], count: attempts)
     delivery.schedulePlace = attempts
     return delivery
@@ -79,6 +81,16 @@ import TransferModel
     for _ in 0..<30 { message = after(response, of: message, at: Self.now) }
     #expect(message.attempts.count == 20 && message.attemptCount == 30)
     #expect(message.attempts.allSatisfy { $0.reply?.utf8.count == 1024 })
+  }
+
+  /// An answer may have a password, and lists of deliveries show replies.
+  @Test func `answer to a decision is not kept`() {
+    var response = DeliverySchedule.EndpointResponse(status: 200)
+    response.body = Array(#"{"disposition":"useCredential","credential":{"password":"p"}}"#.utf8)
+    let kept = after(response, of: delivery(), at: Self.now)
+    #expect(kept.attempts.last?.reply?.contains("password") == true)
+    let answer = after(response, of: delivery(decision: true), at: Self.now)
+    #expect(answer.attempts.last?.status == 200 && answer.attempts.last?.reply == nil)
   }
 
   /// The schedule runs from the creation, also while a message waits for an earlier one.

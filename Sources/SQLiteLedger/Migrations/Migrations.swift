@@ -70,6 +70,7 @@ enum Migrations {
     CREATE INDEX task_by_tenant ON task (tenant, id);
     CREATE INDEX task_by_group ON task (group_key, id, state, result, sent, received)
       WHERE group_key IS NOT NULL;
+    CREATE INDEX task_unfinished_by_tenant ON task (tenant, id) WHERE state <> 'completed';
     CREATE INDEX task_unsuccessful ON task (tenant, id) WHERE result <> 'succeeded';
 
     CREATE TABLE task_label (

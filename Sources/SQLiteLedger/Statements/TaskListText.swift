@@ -10,7 +10,8 @@ enum TaskListText {
     """
   static let ofTenant = "\(Query.tasks) INDEXED BY task_by_tenant WHERE tenant = :tenant AND \(filter)"
   static let unfinished = """
-    \(Query.tasks) INDEXED BY task_unfinished WHERE tenant = :tenant AND state <> 'completed' AND \(filter)
+    \(Query.tasks) INDEXED BY task_unfinished_by_tenant
+    WHERE tenant = :tenant AND state <> 'completed' AND \(filter)
     """
   static let unsuccessful = """
     \(Query.tasks) INDEXED BY task_unsuccessful
@@ -18,7 +19,7 @@ enum TaskListText {
     """
   static let ofGroup = "\(Query.tasks) INDEXED BY task_by_group WHERE group_key = :batch AND \(filter)"
   static let ofLabel = """
-    \(Query.tasks) WHERE id IN (SELECT task FROM task_label WHERE key = :label) AND \(filter)
+    \(Query.tasks) WHERE id IN (SELECT task FROM task_label WHERE key = :label AND task BETWEEN :low AND :high) AND \(filter)
     """
 
   /// The condition of all parameters. A parameter that is NULL admits all tasks.

@@ -11,7 +11,7 @@ enum TaskFilterPayload {
   ]
   private static let time = "must be an RFC 3339 date-time, like 2026-01-31T12:00:00Z"
   private static let part =
-    "must be the beginning of a task's id, with tsk_, or at least its last \(ShortTaskID.fewestDigits) digits"
+    "must be tsk_ with the first digits of a task's id, or its last digits, \(ShortTaskID.fewestDigits) or more"
 
   /// Reads the query parameters.
   static func filter(_ context: RequestContext) throws(Problem) -> TaskFilter {

@@ -74,17 +74,12 @@ extension TransferAPI {
     _ = try context.bodyType(.json, .mergePatch)
     let json = try JSONParser.parse(try await context.request.body.collect(upTo: Limits.jsonBytes.value))
     let view = try view(context)
-    let known = try view.endpoint(id)
-    let wanted = try EndpointPayload.change(json, of: known, view)
+    _ = try EndpointPayload.change(json, of: view.endpoint(id), view)
     let ifMatch = context.field(.ifMatch)
     let endpoint = try await view.changeEndpoint(id) { present throws(ServiceError) in
       guard EntityTag.permits(ifMatch, EntityTag.of(present.json)) else { throw .preconditionFailed }
-      var changed = present
-      changed.settings = wanted.settings
-      if wanted.disabledReason != known.disabledReason {
-        (changed.disabledReason, changed.failingSince) = (wanted.disabledReason, wanted.failingSince)
-      }
-      return changed
+      // The endpoint may have changed since the first check.
+      do { return try EndpointPayload.change(json, of: present, view) } catch { throw .preconditionFailed }
     }
     return ReplyBuilder.resource(endpoint.json, for: context)
   }

@@ -1,8 +1,9 @@
 internal import JSON
 
-/// A part of a task's id that identifies the task: the id's beginning with `tsk_`, or at least the last eight digits.
+/// A part of a task's id that identifies the task: the id's beginning with `tsk_` and at least eight
+/// digits, or at least its last eight digits.
 package struct ShortTaskID: Sendable, Equatable {
-  /// The fewest digits of an ending. They are random.
+  /// The fewest digits. Fewer could be a mistake that selects all tasks. Those of an ending are random.
   package static let fewestDigits = 8
 
   /// The hexadecimal digits, in lower case.
@@ -16,7 +17,7 @@ package struct ShortTaskID: Sendable, Equatable {
     isBeginning = text.hasPrefix(prefix)
     digits = String(text.dropFirst(isBeginning ? prefix.count : 0).lowercased().filter { $0 != "-" })
     guard digits.utf8.count <= 32, digits.utf8.allSatisfy({ hexValue(of: $0) != nil }),
-      isBeginning || digits.utf8.count >= Self.fewestDigits
+      digits.utf8.count >= Self.fewestDigits
     else { return nil }
   }
 

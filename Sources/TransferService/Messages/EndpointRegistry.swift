@@ -9,6 +9,7 @@ final class EndpointRegistry: Sendable {
     /// The first failed attempt since the last success.
     var failingSince: [EndpointID: Timestamp] = [:]
     var refresh = Refresh.none
+    var generation = 0
   }
   private enum Refresh { case none, running, repeated }
   private let state = Mutex(State())
@@ -26,12 +27,17 @@ final class EndpointRegistry: Sendable {
 
   var all: [WebhookEndpoint] { state.withLock { Array($0.endpoints.values) } }
 
+  /// The number of changes that were made here. A read of the ledger is outdated if a change was made meanwhile.
+  var generation: Int { state.withLock { $0.generation } }
+
   /// Replaces all endpoints with those of the ledger.
-  /// - Returns: whether anything has changed.
+  /// - Parameter generation: the generation before the read.
+  /// - Returns: whether anything has changed; `nil` if the read is outdated.
   @discardableResult
-  func replaceAll(_ endpoints: [WebhookEndpoint]) -> Bool {
+  func replaceAll(_ endpoints: [WebhookEndpoint], since generation: Int) -> Bool? {
     let known = Dictionary(endpoints.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-    let hasChanged = state.withLock { state in
+    let hasChanged: Bool? = state.withLock { state in
+      guard state.generation == generation else { return nil }
       guard state.endpoints != known else { return false }
       // A refresh may have read an endpoint before its last change here.
       state.endpoints = known.mapValues { read in
@@ -40,7 +46,7 @@ final class EndpointRegistry: Sendable {
       index(&state)
       return true
     }
-    if hasChanged { changed.deliver() }
+    if hasChanged == true { changed.deliver() }
     return hasChanged
   }
 
@@ -62,6 +68,8 @@ final class EndpointRegistry: Sendable {
 
   func set(_ endpoint: WebhookEndpoint) {
     state.withLock { state in
+      state.generation += 1
+      guard state.endpoints[endpoint.id].map({ $0.revision <= endpoint.revision }) ?? true else { return }
       state.endpoints[endpoint.id] = endpoint
       index(&state)
     }
@@ -70,6 +78,7 @@ final class EndpointRegistry: Sendable {
 
   func remove(_ id: EndpointID) {
     state.withLock { state in
+      state.generation += 1
       (state.endpoints[id], state.failingSince[id]) = (nil, nil)
       index(&state)
     }

@@ -25,7 +25,13 @@ struct Endpoints: Sendable {
   /// Reads the endpoints again, because another service may have changed them.
   func refresh() async throws(ServiceError) {
     do throws(LedgerError) {
-      if registry.replaceAll(try await store.endpoints()) { recorder.outboxChanged.deliver(.isUnknown) }
+      while true {
+        let generation = registry.generation
+        guard let hasChanged = registry.replaceAll(try await store.endpoints(), since: generation) else {
+          continue
+        }
+        return hasChanged ? recorder.outboxChanged.deliver(.isUnknown) : ()
+      }
     } catch {
       throw .store(error)
     }

@@ -45,6 +45,8 @@ struct Outbox: Sendable {
         let counter = CompletionCounter(from: expired.count) { left.resume(returning: ()) }
         record(expired) { deliveries, _ in for _ in deliveries { counter.count() } }
         await left.wait()
+        // Without this, a ledger that refuses writes would be read again at once.
+        guard store.refusal == nil, !Task.isCancelled else { return }
       }
     }
   }

@@ -234,8 +234,10 @@ package struct DeliveryQueue: Sendable {
     while let first = alarms.min, first.time <= now.uptime {
       alarms.removeMin()
       change(first.destination) { destination in
-        destination.startAlarm = nil
-        destination.alarmFor = nil
+        if destination.startAlarm == first.time { destination.startAlarm = nil }
+        // An alarm that was replaced does nothing.
+        guard destination.alarmAt == first.time else { return }
+        (destination.alarmFor, destination.alarmAt) = (nil, nil)
         guard let due = destination.nextAttemptAt else { return }
         if due <= now.wall {
           (destination.hasMore, destination.nextAttemptAt) = (true, nil)
@@ -378,7 +380,9 @@ package struct DeliveryQueue: Sendable {
     else { return }
     destinations.values[index].alarmFor = due
     let left = min(max(0.001, due.since(lastClocks.wall)), Self.longestSleep / .seconds(1))
-    alarms.insert(Alarm(time: lastClocks.uptime + .seconds(left), destination: destinations.keys[index]))
+    let time = lastClocks.uptime + .seconds(left)
+    destinations.values[index].alarmAt = time
+    alarms.insert(Alarm(time: time, destination: destinations.keys[index]))
   }
 
   private mutating func remember(_ id: DestinationID) {

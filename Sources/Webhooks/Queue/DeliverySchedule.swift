@@ -49,10 +49,12 @@ package struct DeliverySchedule: Sendable, Equatable {
   ) -> WebhookDelivery {
     var delivery = known
     let text = String(decoding: response.body.prefix(Limits.shownReplyBytes.value), as: UTF8.self)
+    // The reply is an answer, which may have a password.
+    let isAnswer = known.decisionID != nil && response.isSuccess
     delivery.record(
       DeliveryAttempt(
         at: end, status: response.status, latency: max(0, end.since(start)),
-        reply: response.status == nil ? nil : text, error: response.error))
+        reply: response.status == nil || isAnswer ? nil : text, error: response.error))
     guard !response.isSuccess else {
       delivery.finish(.delivered, at: end)
       return delivery

@@ -34,6 +34,8 @@ struct DestinationQueue: Sendable {
   var (isQueued, isQueuedToLoad) = (false, false)
   /// The value of `nextAttemptAt` for which an alarm is set, and the alarm for the next start.
   var alarmFor: Timestamp?
+  /// The time of the alarm for `alarmFor`.
+  var alarmAt: ContinuousClock.Instant?
   var startAlarm: ContinuousClock.Instant?
   /// The earliest start of the next attempt, by the limit of the rate.
   var earliestStart: ContinuousClock.Instant?

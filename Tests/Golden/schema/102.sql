@@ -193,6 +193,7 @@ CREATE INDEX task_label_by_task ON task_label (task);
 CREATE TRIGGER task_label_deletion AFTER DELETE ON task
 BEGIN DELETE FROM task_label WHERE task = OLD.id; END;
 CREATE INDEX task_unfinished ON task (session, id, state, kind) WHERE state <> 'completed';
+CREATE INDEX task_unfinished_by_tenant ON task (tenant, id) WHERE state <> 'completed';
 CREATE INDEX task_unsuccessful ON task (tenant, id) WHERE result <> 'succeeded';
 CREATE TABLE webhook_endpoint (
   id BLOB PRIMARY KEY NOT NULL,

@@ -29,7 +29,8 @@ import Testing
 
   @Test(
     arguments: [
-      ("tsk_01990000", true), ("tsk_01990001", false), ("tsk_", true), ("00000001", true),
+      ("tsk_01990000", true), ("tsk_01990001", false), ("tsk_", nil), ("tsk_0199000", nil),
+      ("00000001", true),
       ("00000002", false), ("000000000001", true), ("8000-000000000001", true), ("0199000", nil), ("x", nil),
       ("tsk_g", nil), ("", nil),
     ] as [(String, Bool?)])
