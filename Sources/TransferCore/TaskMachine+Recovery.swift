@@ -9,6 +9,8 @@ extension TaskMachine {
     switch task.state {
     case .running where executionState.goesOn:
       // The earlier service stopped the task so that this one can continue it. Clients receive no event about the change.
+      // The partial file has a new name.
+      if task.partial != nil { effects.update(task) }
       startIfReady(session, at: now, into: &effects)
     case .running where task.waitsForDate(at: now):
       // The task has lost nothing: it still waits for its begin date.

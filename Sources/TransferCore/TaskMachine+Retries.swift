@@ -149,9 +149,12 @@ extension TaskMachine {
     case .retry(let delay):
       wait(delay, after: outcome, session, at: now, into: &effects)
       return true
-    case .timeout: outcome = AttemptMachine.timedOut(outcome)
+    case .timeout:
+      discardBody(of: outcome, session, into: &effects)
+      outcome = AttemptMachine.timedOut(outcome)
     // The time for another attempt has passed since the head of the response.
     case .end where attempt?.skippedDecision == true && outcome.isRefusedByStatus:
+      discardBody(of: outcome, session, into: &effects)
       outcome = AttemptMachine.timedOut(outcome)
     case .end: break
     }
@@ -179,10 +182,7 @@ extension TaskMachine {
     _ seconds: Double, after outcome: TransferOutcome, _ session: borrowing TransferSession,
     at now: InputContext, into effects: inout SessionEffects
   ) {
-    // A small body is in no file. In an ephemeral session, it uses memory quota under its key.
-    if let body = outcome.body, body.isFile || session.type == .ephemeral {
-      effects.unwantedBodies.append(BlobKey(id, .body, outcome.blob))
-    }
+    discardBody(of: outcome, session, into: &effects)
     if !outcome.isRefusedByStatus { task.partial = outcome.partial }
     task.retryProgress?.delay = seconds
     attempt = ServiceAttempt(notBefore: now.uptime.advanced(by: .seconds(seconds)))
@@ -190,6 +190,15 @@ extension TaskMachine {
     awaitAttempt(
       RetryWait(lastError: outcome.retryReason, nextAttemptAt: now.wall.adding(seconds: seconds)), session,
       at: now, into: &effects)
+  }
+
+  /// Deletes the body of an attempt whose response clients do not get. A small body is in no file. In an ephemeral session, it uses memory
+  /// quota under its key.
+  private func discardBody(
+    of outcome: TransferOutcome, _ session: borrowing TransferSession, into effects: inout SessionEffects
+  ) {
+    guard let body = outcome.body, body.isFile || session.type == .ephemeral else { return }
+    effects.unwantedBodies.append(BlobKey(id, .body, outcome.blob))
   }
 
   /// Starts the next attempt of a waiting task now.

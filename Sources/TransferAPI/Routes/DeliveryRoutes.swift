@@ -21,7 +21,7 @@ extension TransferAPI {
         try context.allowQuery()
         let id = try context.deliveryID()
         try await context.requireEmptyBody()
-        return Self.accepted(try await api.redeliver(id, context))
+        return try await api.redeliver(id, context)
       },
       Route("POST", "/v1/webhooks/deliveries/redeliver") { try await $0.redeliverMany($1) },
     ]
@@ -42,20 +42,12 @@ extension TransferAPI {
   }
 
   /// Sends a message again, at the service that owns its session.
-  private func redeliver(_ id: DeliveryID, _ context: RequestContext) async throws -> ShownDelivery {
+  private func redeliver(_ id: DeliveryID, _ context: RequestContext) async throws -> ServerResponse {
     let view = try view(context)
-    let known = try await view.delivery(id)
-    var shown: ShownDelivery?
-    let owned = try await route(context, about: .session(known.delivery.sessionID), of: view.tenant) {
-      context, _ in
-      let again = try await view.redeliver(id)
-      shown = again
-      return Self.accepted(again)
+    let session = try await view.delivery(id).delivery.sessionID
+    return try await route(context, about: .session(session), of: view.tenant) { context, _ in
+      Self.accepted(try await view.redeliver(id))
     }
-    // Another service has sent it again.
-    owned.body.close()
-    if let shown { return shown }
-    return try await view.delivery(id)
   }
 
   private func redeliverMany(_ context: RequestContext) async throws -> ServerResponse {
@@ -73,7 +65,10 @@ extension TransferAPI {
           let single = context.with(
             path: "/v1/webhooks/deliveries/\(delivery.id)/redeliver",
             parameters: ["delivery": delivery.id.description])
-          _ = try await redeliver(delivery.id, single)
+          let reply = try await redeliver(delivery.id, single)
+          // The owner has deleted the delivery meanwhile.
+          guard reply.head.status != .notFound else { continue }
+          guard reply.head.status == .accepted else { return reply }
           count += 1
         } catch ServiceError.deliveryNotFound {
           continue

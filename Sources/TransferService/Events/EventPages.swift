@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import Ledger
+internal import Limits
 internal import Synchronization
 internal import TransferCore
 internal import TransferModel
@@ -46,6 +47,7 @@ struct EventPages: Sendable {
   ) async throws(ServiceError) -> EventPage {
     var page = EventPage(nextAfter: filter.after ?? 0)
     var isFirst = true
+    var bytes = 0
     while true {
       let rows: JournalPage
       do throws(LedgerError) {
@@ -60,18 +62,20 @@ struct EventPages: Sendable {
       for fragment in rows.fragments {
         for event in ServerSentEvents.split(fragment.bytes) {
           guard let id = ServerSentEvents.id(of: event), id > page.nextAfter else { continue }
-          guard page.items.count < limit else { return page }
+          guard page.items.count < limit, bytes < Limits.pageBytes.value else { return page }
           page.nextAfter = id
           if filter.types.map({ types in ServerSentEvents.type(of: event).map(types.contains) ?? false })
             ?? true
           {
-            page.items.append(Array(ServerSentEvents.data(of: event)))
+            let item = Array(ServerSentEvents.data(of: event))
+            bytes += item.count
+            page.items.append(item)
           }
         }
       }
       page.nextAfter = max(page.nextAfter, rows.coveredSequence)
       // A page without wanted events continues, so that a filter for rare types finds them.
-      if rows.isLast || page.items.count >= limit { return page }
+      if rows.isLast || page.items.count >= limit || bytes >= Limits.pageBytes.value { return page }
     }
   }
 
