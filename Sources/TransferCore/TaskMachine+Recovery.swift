@@ -9,12 +9,10 @@ extension TaskMachine {
     switch task.state {
     case .running where executionState.goesOn:
       // The earlier service stopped the task so that this one can continue it. Clients receive no event about the change.
-      // The partial file has a new name.
-      if task.partial != nil { effects.update(task) }
-      startIfReady(session, at: now, into: &effects)
+      startRecovered(session, at: now, into: &effects)
     case .running where task.waitsForDate(at: now):
       // The task has lost nothing: it still waits for its begin date.
-      startIfReady(session, at: now, into: &effects)
+      startRecovered(session, at: now, into: &effects)
     case .running where recoverAttempt(session, at: now, into: &effects): break
     case .running:
       var outcome = task.outcome(
@@ -36,6 +34,14 @@ extension TaskMachine {
     if question.isAboutBeginning { task.firstAttempt.announce() }
     task.activity = .waitingForDecision
     effects.timers.append(.decision(question.decision, of: id, afterSeconds: seconds))
+  }
+
+  /// Starts a recovered task, at once or later. Recovery has renamed the file with its first bytes, so its row needs the new name.
+  mutating func startRecovered(
+    _ session: borrowing TransferSession, at now: InputContext, into effects: inout SessionEffects
+  ) {
+    if task.partial != nil { effects.update(task) }
+    startIfReady(session, at: now, into: &effects)
   }
 
   /// Records that the worker has the task. If the service crashed between two commits, a command may be missing although its cause was

@@ -264,9 +264,7 @@ extension TaskMachine {
     guard task.retryProgress?.isActive == true else {
       // The decision about the start ended with its service, so the delegate is asked again.
       if task.phase == .waitingForDecision { task.enter(.queued, at: now.wall, session, into: &effects) }
-      // The partial file has a new name.
-      if task.partial != nil { effects.update(task) }
-      startIfReady(session, at: now, into: &effects)
+      startRecovered(session, at: now, into: &effects)
       return true
     }
     task.retryProgress?.isActive = false

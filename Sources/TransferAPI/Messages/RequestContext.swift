@@ -52,16 +52,15 @@ struct RequestContext: Sendable {
       request: copy, parameters: parameters, requestID: requestID, tenant: tenant, isFromPeer: isFromPeer)
   }
 
-  /// Returns the context of a request without a body to another path, with the same caller.
-  func with(path: String, parameters: [String: String]) -> Self {
-    var head = request.head
-    head.path = path
-    head.headerFields[.contentType] = nil
-    head.headerFields[.contentLength] = nil
-    let other = ServerRequest(
-      head: head, path: path, query: "", body: RequestBody([]), localPort: request.localPort)
+  /// Returns the context of a request about one resource that is part of this request for many. It has no body, and none of the header
+  /// fields.
+  func with(_ method: HTTPRequest.Method, path: String, parameters: [String: String]) -> Self {
+    let head = HTTPRequest(
+      method: method, scheme: request.head.scheme, authority: request.head.authority, path: path)
     return RequestContext(
-      request: other, parameters: parameters, requestID: requestID, tenant: tenant, isFromPeer: isFromPeer)
+      request: ServerRequest(
+        head: head, path: path, query: "", body: RequestBody([]), localPort: request.localPort),
+      parameters: parameters, requestID: requestID, tenant: tenant)
   }
 
   var isRead: Bool { request.head.method == .get || request.head.method == .head }
@@ -71,58 +70,32 @@ struct RequestContext: Sendable {
   // MARK: Path
 
   func sessionID() throws(Problem) -> SessionID {
-    guard let id = parameters["session"].flatMap({ SessionID($0) }) else {
-      throw Problem(
-        .notFound,
-        "no session has the id '\(parameters["session"] ?? "")'; GET /v1/sessions lists the sessions")
-    }
-    return id
+    try pathID("session", "session", list: "/v1/sessions", of: "sessions")
   }
 
-  func taskID() throws(Problem) -> TaskID {
-    guard let id = parameters["task"].flatMap({ TaskID($0) }) else {
-      throw Problem(
-        .notFound,
-        "no task has the id '\(parameters["task"] ?? "")'; GET /v1/tasks lists the tasks"
-      )
-    }
-    return id
-  }
+  func taskID() throws(Problem) -> TaskID { try pathID("task", "task", list: "/v1/tasks", of: "tasks") }
 
   func decisionID() throws(Problem) -> DecisionID {
-    guard let id = parameters["decision"].flatMap({ DecisionID($0) }) else {
-      throw Problem(
-        .notFound,
-        "no decision has the id '\(parameters["decision"] ?? "")'; GET /v1/sessions/{session}/decisions lists the decisions"
-      )
-    }
-    return id
+    try pathID("decision", "decision", list: "/v1/sessions/{session}/decisions", of: "decisions")
   }
 
   func endpointID() throws(Problem) -> EndpointID {
-    guard let id = parameters["endpoint"].flatMap({ EndpointID($0) }) else {
-      throw Problem(
-        .notFound,
-        "no webhook endpoint has the id '\(parameters["endpoint"] ?? "")'; GET /v1/webhooks/endpoints lists the endpoints"
-      )
-    }
-    return id
+    try pathID("endpoint", "webhook endpoint", list: "/v1/webhooks/endpoints", of: "endpoints")
   }
 
   func deliveryID() throws(Problem) -> DeliveryID {
-    guard let id = parameters["delivery"].flatMap({ DeliveryID($0) }) else {
-      throw Problem(
-        .notFound,
-        "no delivery has the id '\(parameters["delivery"] ?? "")'; GET /v1/webhooks/deliveries lists the deliveries"
-      )
-    }
-    return id
+    try pathID("delivery", "delivery", list: "/v1/webhooks/deliveries", of: "deliveries")
   }
 
-  func fileID() throws(Problem) -> FileID {
-    guard let id = parameters["file"].flatMap({ FileID($0) }) else {
-      throw Problem(
-        .notFound, "no file has the id '\(parameters["file"] ?? "")'; GET /v1/files lists the files")
+  func fileID() throws(Problem) -> FileID { try pathID("file", "file", list: "/v1/files", of: "files") }
+
+  /// Returns the id in a parameter of the path. Another text is not the id of any resource.
+  private func pathID<Kind>(
+    _ name: String, _ noun: String, list: String, of nouns: String
+  ) throws(Problem) -> ID<Kind> {
+    let text = parameters[name] ?? ""
+    guard let id = ID<Kind>(text) else {
+      throw Problem(.notFound, "no \(noun) has the id '\(text)'; GET \(list) lists the \(nouns)")
     }
     return id
   }

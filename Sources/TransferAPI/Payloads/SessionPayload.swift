@@ -128,7 +128,6 @@ enum ConfigurationPayload {
 }
 
 enum WebhookPayload {
-
   /// Adds a violation if messages cannot be posted to the webhook's URL.
   static func check(_ webhook: Webhook?, at pointer: String, _ violations: Violations) {
     guard let webhook, let fault = TransferService.fault(ofURL: webhook.url) else { return }

@@ -9,7 +9,6 @@ enum TaskFilterPayload {
     "kind", "state", "outcome", "group", "label", "url", "urlPrefix", "description", "neverResumed", "since",
     "id",
   ]
-  private static let time = "must be an RFC 3339 date-time, like 2026-01-31T12:00:00Z"
   private static let part =
     "must be tsk_ with the first digits of a task's id, or its last digits, \(ShortTaskID.fewestDigits) or more"
 
@@ -25,12 +24,7 @@ enum TaskFilterPayload {
     filter.urlPrefix = try text("urlPrefix", context, upTo: Limits.searchBytes)
     filter.description = try text("description", context, upTo: Limits.searchBytes)
     filter.isNeverResumed = try context.flag("neverResumed") ?? false
-    if let text = context.value("since") {
-      guard let since = Timestamp(text) else {
-        throw RequestContext.invalid("since", "\(time), not '\(text)'")
-      }
-      filter.since = since
-    }
+    filter.since = try context.time("since")
     if let text = context.value("id") {
       guard let id = ShortTaskID(text) else { throw RequestContext.invalid("id", "\(part), not '\(text)'") }
       filter.id = id

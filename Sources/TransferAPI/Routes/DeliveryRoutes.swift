@@ -63,7 +63,7 @@ extension TransferAPI {
       for delivery in page.map(\.delivery) where delivery.state == payload.state {
         do {
           let single = context.with(
-            path: "/v1/webhooks/deliveries/\(delivery.id)/redeliver",
+            .post, path: "/v1/webhooks/deliveries/\(delivery.id)/redeliver",
             parameters: ["delivery": delivery.id.description])
           let reply = try await redeliver(delivery.id, single)
           // The owner has deleted the delivery meanwhile.

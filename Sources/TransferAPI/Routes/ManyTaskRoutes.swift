@@ -11,8 +11,8 @@ enum TaskVerb: String, CaseIterable, Sendable {
   case cancel, suspend, resume, retry, delete
 
   /// The route of the command for one task.
-  var route: (method: String, pattern: String) {
-    self == .delete ? ("DELETE", "/v1/tasks/{task}") : ("POST", "/v1/tasks/{task}/\(rawValue)")
+  var route: (method: HTTPRequest.Method, pattern: String) {
+    self == .delete ? (.delete, "/v1/tasks/{task}") : (.post, "/v1/tasks/{task}/\(rawValue)")
   }
 
   /// Returns whether the command has an effect on a task.
@@ -126,12 +126,15 @@ extension TransferAPI {
   /// - Returns: whether each command succeeded.
   private func command(_ verb: TaskVerb, _ tasks: [TaskID], _ context: RequestContext) async -> [Bool] {
     let (method, pattern) = verb.route
-    guard let route = Self.routes.first(where: { $0.method == method && $0.pattern == pattern }) else {
+    guard let route = Self.routes.first(where: { $0.method == method.rawValue && $0.pattern == pattern })
+    else {
       preconditionFailure("\(method) \(pattern) is not a route")
     }
     return await withTaskGroup(of: Bool.self) { group in
       for task in tasks {
-        let single = context.with(method, pattern, task)
+        let single = context.with(
+          method, path: pattern.replacing("{task}", with: "\(task)"),
+          parameters: ["task": "\(task)"])
         group.addTask {
           guard let reply = try? await carryOut(route, single) else { return false }
           reply.body.close()
@@ -140,19 +143,5 @@ extension TransferAPI {
       }
       return await group.reduce(into: []) { $0.append($1) }
     }
-  }
-}
-
-extension RequestContext {
-  /// Returns the request for one task that is part of this request for many.
-  fileprivate func with(_ method: String, _ pattern: String, _ task: TaskID) -> RequestContext {
-    let path = pattern.replacing("{task}", with: "\(task)")
-    let head = HTTPRequest(
-      method: .init(rawValue: method) ?? .post, scheme: request.head.scheme,
-      authority: request.head.authority, path: path)
-    return RequestContext(
-      request: ServerRequest(
-        head: head, path: path, query: "", body: RequestBody([]), localPort: request.localPort),
-      parameters: ["task": "\(task)"], requestID: requestID, tenant: tenant)
   }
 }

@@ -85,14 +85,14 @@ extension TransferAPI {
     let gathered = try await service.cluster.gather(
       context.request, of: view.tenant, isForwarded: context.isFromPeer, limit: limit + 1, list)
     guard let others = gathered.others else {
-      let (items, hasMore) = try await ListedSession.page(of: gathered.own, limit: limit, view)
+      let (items, hasMore) = try await ListedItem<SessionKind>.page(of: gathered.own, limit: limit, view)
       var reply = Pagination.reply(items, limit: limit, hasMore: hasMore, id: \.id, context)
       reply.head.headerFields.append(contentsOf: gathered.fields)
       return reply
     }
-    let own = try await ListedSession.page(of: gathered.own, limit: limit + 1, view)
+    let own = try await ListedItem<SessionKind>.page(of: gathered.own, limit: limit + 1, view)
     let hasMore = own.hasMore || gathered.othersHaveMore
-    let listed = own.items + others.compactMap { ListedSession($0) }
+    let listed = own.items + others.compactMap { ListedItem<SessionKind>($0) }
     // A session that moves between services may be in both lists.
     let all = Dictionary(listed.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let page = all.values.sorted { order.isAscending($0.id, $1.id) }.prefix(limit + 1)
@@ -113,28 +113,9 @@ extension TransferAPI {
   }
 }
 
-/// A session in a list, of this service or another.
-private struct ListedSession: JSONEncodable {
-  let id: SessionID
-  let json: [UInt8]
-
-  init(id: SessionID, json: [UInt8]) {
-    self.id = id
-    self.json = json
-  }
-
-  init?(_ value: JSONValue) {
-    guard let id = value["id"]?.string.flatMap({ SessionID($0) }) else { return nil }
-    self.id = id
-    var writer = JSONWriter()
-    value.encode(into: &writer)
-    json = writer.bytes
-  }
-
-  func encode(into writer: inout JSONWriter) { writer.raw(json) }
-
+extension ListedItem where Kind == SessionKind {
   /// Returns this service's own sessions until the page's limit of bytes. The reply's page ends at or before the last of them.
-  static func page(
+  fileprivate static func page(
     of sessions: [TransferSession], limit: Int, _ view: TenantView
   ) async throws -> (items: [Self], hasMore: Bool) {
     var (items, size): ([Self], Int) = ([], 0)

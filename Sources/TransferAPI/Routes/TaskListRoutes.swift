@@ -52,8 +52,8 @@ extension TransferAPI {
       reply.head.headerFields.append(contentsOf: gathered.fields)
       return reply
     }
-    var all = page.tasks.map { ListedTask(id: $0.id, json: $0.listItem.json) }
-    all += others.compactMap { ListedTask($0) }
+    var all = page.tasks.map { ListedItem(id: $0.id, json: $0.listItem.json) }
+    all += others.compactMap { ListedItem($0) }
     // The next page begins at the end of this service's own page.
     if let end = page.end { all.removeAll { order.isAscending(end, $0.id) } }
     all.sort { order.isAscending($0.id, $1.id) }
@@ -61,21 +61,4 @@ extension TransferAPI {
       all, limit: limit, hasMore: gathered.othersHaveMore, end: page.end?.bytes, cursor: { $0.id.bytes },
       context)
   }
-}
-
-/// A task in a list, of this service or another.
-private struct ListedTask: JSONEncodable {
-  let id: TaskID
-  let json: [UInt8]
-
-  init(id: TaskID, json: [UInt8]) { (self.id, self.json) = (id, json) }
-
-  init?(_ value: JSONValue) {
-    guard let id = value["id"]?.string.flatMap({ TaskID($0) }) else { return nil }
-    var writer = JSONWriter()
-    value.encode(into: &writer)
-    self.init(id: id, json: writer.bytes)
-  }
-
-  func encode(into writer: inout JSONWriter) { writer.raw(json) }
 }

@@ -39,10 +39,7 @@ final class EndpointRegistry: Sendable {
     let hasChanged: Bool? = state.withLock { state in
       guard state.generation == generation else { return nil }
       guard state.endpoints != known else { return false }
-      // A refresh may have read an endpoint before its last change here.
-      state.endpoints = known.mapValues { read in
-        state.endpoints[read.id].map { $0.revision > read.revision ? $0 : read } ?? read
-      }
+      state.endpoints = known
       index(&state)
       return true
     }
