@@ -175,13 +175,6 @@ package struct AttemptMachine: Sendable {
     return policy.next(after: attempt, firstStart: state.startedAt ?? time, now: time, jitter: jitter)
   }
 
-  /// Counts the failures since an attempt last got further than all earlier ones.
-  mutating func noteProgress(of outcome: TransferOutcome) {
-    let offset = outcome.reachedOffset
-    state.failures = offset > state.furthest ? 1 : state.failures + 1
-    state.furthest = max(offset, state.furthest)
-  }
-
   /// Sets the time of the next step, in seconds from now.
   mutating func wait(_ seconds: Double, at now: InputContext) {
     (state.retryAt, state.retryDelay) = (now.wall.adding(seconds: seconds), seconds)
@@ -219,10 +212,7 @@ package struct AttemptMachine: Sendable {
   /// Returns the outcome of a task that was cancelled between two attempts.
   func cancelled(at time: Timestamp) -> TransferOutcome {
     var outcome = task.outcome(.cancelled, "cancelled", at: time)
-    if state.cancellation == .keepingPartial, let partial = state.partial {
-      outcome.partial = partial
-      outcome.error?.resumeDataAvailable = true
-    }
+    if state.cancellation == .keepingPartial { outcome.keep(state.partial) }
     return outcome
   }
 

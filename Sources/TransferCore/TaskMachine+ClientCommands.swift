@@ -10,7 +10,7 @@ extension TaskMachine {
     let action = task.lifecycle.resume()
     guard task.lifecycle != before else { return }
     if action == .run {
-      task.retryProgress?.resume(at: now.wall)
+      task.retryProgress?.endSuspension(at: now.wall)
       // The engine or the worker will report any other reason to wait again.
       task.activity =
         question != nil ? .waitingForDecision : task.retryWait != nil ? .waitingToRetry : task.usualPhase
@@ -29,7 +29,7 @@ extension TaskMachine {
     let action = task.lifecycle.suspend()
     guard task.lifecycle != before else { return }
     if action == .pause {
-      task.retryProgress?.suspend(at: now.wall)
+      task.retryProgress?.suspendedAt = now.wall
       effects.emit(task.stateEvent(at: now.wall), of: task, in: session)
       if executionState.isSubmitted { effects.send(.suspend, of: id) }
     }

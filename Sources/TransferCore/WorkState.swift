@@ -4,7 +4,7 @@ package import TransferModel
 ///
 /// `TaskExecutionState` is the service's view of a task; this is what the worker does and will try next. Either process may be ahead of the
 /// other. The two meet only in commands and worker reports, and in `ReceivedCommands` when the service restarts.
-package struct WorkState: Sendable, Equatable {
+package struct WorkState: AttemptProgress, Sendable, Equatable {
   package enum Cancellation: String, Sendable {
     case keepingPartial, droppingPartial
   }
@@ -45,12 +45,9 @@ package struct WorkState: Sendable, Equatable {
   package var openChallenge: ChallengeIdentity?
   package var answers: [AnsweredChallenge] = []
 
-  /// Resumes the task. A suspended task has no timeouts, so its start moves by the time of the suspension.
   package mutating func resume(at time: Timestamp) {
     isSuspended = false
-    defer { suspendedAt = nil }
-    guard let start = startedAt, let suspendedAt else { return }
-    startedAt = start.adding(seconds: max(0, time.since(max(start, suspendedAt))))
+    endSuspension(at: time)
   }
 
   /// Whether so many workers crashed during the task that it must be tried alone, even though its attempts lived for a while.

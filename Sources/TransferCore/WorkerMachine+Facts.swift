@@ -82,7 +82,7 @@ extension WorkerMachine {
       effects.facts.append(.attemptReplaced(id, at: now.wall))
       return admit(id, at: now, into: &effects)
     }
-    attempt.noteProgress(of: outcome)
+    attempt.state.fail(at: outcome.reachedOffset)
     var last = outcome
     switch attempt.nextStep(on: outcome, at: now.wall, jitter: effects.random.fraction()) {
     case .retry(let delay): return retry(attempt, outcome, after: delay, at: now, into: &effects)

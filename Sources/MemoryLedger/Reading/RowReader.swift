@@ -186,7 +186,7 @@ package struct RowReader {
   }
 
   func deliveries(_ query: DeliveryQuery) -> [WebhookDelivery] {
-    let found = rows.deliveries.all(newestFirst: query.order == .newest, after: query.after).lazy.filter {
+    let found = rows.deliveries.all(in: query.order, after: query.after).lazy.filter {
       $0.tenant == query.tenant && (query.endpoint == nil || query.endpoint == $0.endpointID)
         && (query.task == nil || query.task == $0.taskID) && (query.state == nil || query.state == $0.state)
         && $0.createdAt >= query.since ?? $0.createdAt

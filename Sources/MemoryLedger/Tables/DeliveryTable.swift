@@ -65,11 +65,9 @@ package struct DeliveryTable: Sendable {
     destinations.all(after: after).prefix(limit).map(\.key)
   }
 
-  /// Returns all deliveries in the order of their ids, or in reverse, after `id`.
-  func all(newestFirst: Bool, after id: DeliveryID?) -> [WebhookDelivery] {
-    guard newestFirst else { return places.all(after: id).compactMap { rows[$0.row.value] } }
-    let places = places.all().prefix { element in id.map { element.key < $0 } ?? true }
-    return places.reversed().compactMap { rows[$0.row.value] }
+  /// Returns all deliveries in an order of their ids, after `id`.
+  func all(in order: ListOrder, after id: DeliveryID?) -> some Sequence<WebhookDelivery> {
+    places.all(in: order, after: id).lazy.compactMap { rows[$0.row.value] }
   }
 
   /// Returns deliveries that succeeded or were given up by `time`.

@@ -1,5 +1,5 @@
 /// The attempts of a task that the service retries. The worker has `WorkState` for the same purpose.
-package struct RetryProgress: Sendable, Equatable {
+package struct RetryProgress: AttemptProgress, Sendable, Equatable {
   /// The attempts begun, without those that another service continued.
   package var attempts = 0
   /// The number of failed attempts since one got further than all earlier ones.
@@ -22,19 +22,4 @@ package struct RetryProgress: Sendable, Equatable {
   package var timeLeft: Double?
 
   package init() {}
-
-  /// Records a suspension, in which the timeouts do not run.
-  package mutating func suspend(at time: Timestamp) { suspendedAt = time }
-
-  package mutating func resume(at time: Timestamp) {
-    defer { suspendedAt = nil }
-    guard let start = startedAt, let suspendedAt else { return }
-    startedAt = start.adding(seconds: max(0, time.since(max(start, suspendedAt))))
-  }
-
-  /// Counts a failure that got as far as an offset.
-  package mutating func fail(at offset: Int64) {
-    failures = offset > furthest ? 1 : failures + 1
-    furthest = max(offset, furthest)
-  }
 }
