@@ -207,7 +207,8 @@ let package = Package(
     .target(
       name: "Webhooks",
       dependencies: [
-        "Limits", "Addresses", "HTTPFields", "TransferModel", "HTTPDates", "Ledger", "TransferService",
+        "Limits", "Addresses", "HTTPFields", "TransferCore", "TransferModel", "HTTPDates", "Ledger",
+        "TransferService",
         "TransferEngine", "Curl", "EventLoop", .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -351,7 +352,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "Webhooks",
     [
-      "Addresses", "TransferModel", "HTTPDates", "Curl", "TestSupport",
+      "Addresses", "Limits", "TransferModel", "HTTPDates", "Curl", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),

@@ -167,6 +167,11 @@ package final class Cluster: Sendable {
     }
   }
 
+  /// Notifies the other services of a commit. Returns when they have taken notice, or are dead.
+  package func notify(_ notice: PeerNotice) async {
+    if !isSingleNode { await forwarder.send(notice) }
+  }
+
   /// A message of another service.
   package enum Incoming {
     /// A query about this service's memory, with the reply.
@@ -178,6 +183,10 @@ package final class Cluster: Sendable {
   /// Reads a message that arrived on the socket for the other services.
   package func receive(_ request: ServerRequest) async -> Incoming {
     if let answer = await Forwarder.answer(to: request, by: locator) { return .query(answer) }
+    if let notice = await Forwarder.notice(in: request) {
+      await holders.holder?.receive(notice)
+      return .query(ServerResponse(status: .noContent))
+    }
     return .request(of: request.head.headerFields[.tenant].map { Tenant(name: $0) })
   }
 

@@ -311,7 +311,12 @@ package enum Limits {
     "webhook-waiting-bytes", 64 << 20, "webhook messages that wait in memory", in: .bytes,
     beyond: "the others are read from the database")
   package static let destinations = Limit(
-    "webhook-destinations", 10_000, "destinations of waiting webhook messages in memory",
+    "webhook-destinations", 10_000,
+    "destinations to which webhook messages are sent at the same time; three quarters of them to one tenant's",
+    beyond: "further destinations wait, and tenants take turns")
+  package static let waitingDestinations = Limit(
+    "webhook-waiting-destinations", 100_000,
+    "destinations in memory whose next attempt lies in the future or that wait for their turn",
     beyond: "the others are read from the database")
   package static let keptAttempts = Limit(
     "webhook-kept-attempts", 20, "attempts that a delivery shows", beyond: "the oldest are dropped")
@@ -358,7 +363,8 @@ package enum Limits {
     partDelimiterBytes, partsUnderWay, uploadCorrections, uploadOrigins, cacheVariants, replyTextBytes,
     ranges, probes, probesOfTenant, waitingProbes, probeWaitSeconds, endpoints, endpointFields,
     endpointConcurrency,
-    webhookAttempts, slowAttempts, destinations, destinationDeliveries, waitingDeliveryBytes, keptAttempts,
+    webhookAttempts, slowAttempts, destinations, waitingDestinations, destinationDeliveries,
+    waitingDeliveryBytes, keptAttempts,
     shownReplyBytes, webhookReplyBytes,
     webhookHeadBytes, webhookRetryAfterSeconds, queuedEventBytes, waitingProgress,
   ]

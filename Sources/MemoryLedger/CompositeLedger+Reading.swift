@@ -190,11 +190,12 @@ extension CompositeLedger {
 
   package func pendingDestinations(
     after: DestinationID?, limit: Int
-  ) async throws(LedgerError) -> [DestinationID] {
+  ) async throws(LedgerError) -> [PendingDestination] {
     let others = try await durable.pendingDestinations(after: after, limit: limit)
     guard hasMemory else { return others }
     let own = try await memory.pendingDestinations(after: after, limit: limit)
-    return Array(Set(own + others).sorted().prefix(limit))
+    let all = Dictionary((own + others).map { ($0.id, $0) }, uniquingKeysWith: { $0.earlier(of: $1) })
+    return Array(all.values.sorted { $0.id < $1.id }.prefix(limit))
   }
 
   package func dueDeliveries(_ query: DueDeliveryQuery) async throws(LedgerError) -> DueDeliveries {

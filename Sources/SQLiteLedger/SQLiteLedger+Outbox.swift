@@ -19,11 +19,17 @@ extension SQLiteLedger {
 
   package func pendingDestinations(
     after: DestinationID?, limit: Int
-  ) async throws(LedgerError) -> [DestinationID] {
+  ) async throws(LedgerError) -> [PendingDestination] {
     try await readers.read { database in
-      try Data.fetchAll(
+      try Row.fetchAll(
         database.prepared(.pendingDestinations), arguments: [Data(after?.bytes ?? []), limit]
-      ).compactMap { DestinationID(bytes: Array($0)) }
+      ).compactMap { row in
+        let id: Data = row[0]
+        return DestinationID(bytes: Array(id)).map {
+          PendingDestination(
+            $0, of: Tenant(name: row[1]), nextAttemptAt: Timestamp(microseconds: row[2]))
+        }
+      }
     }
   }
 

@@ -17,6 +17,8 @@ package enum InjectedFault: String, CaseIterable, Sendable {
   case settlesNoMessage
   // Groups of tasks
   case forgetsClosedGroups, admitsTasksOfClosedGroups
+  // Messages to webhooks
+  case sendsOutOfOrder, losesRedeliveries, sendsToDisabledEndpoints, forgetsEnabledEndpoints
   // The machine of a session
   case endsTwice, withdrawsNothing, countsNothingDown, handsNothingOver, answersTwice, finishesNoEvents
   case becomesInvalidTooEarly, asksTheCancelled, ignoresTheExpiry

@@ -44,7 +44,9 @@ extension TaskMachine {
     let isOnItsWay = executionState.isSubmitted && (task.response != nil || question.isOnWire)
     task.enter(isOnItsWay ? .transferring : .queued, at: time, session, into: &effects)
     // The next service reads the task's progress from the row, so the row must not show a settled decision.
-    if writesFacts(effects) { effects.update(task) }
+    if writesFacts(effects) || question.isAboutBeginning && retryPolicy(session) != nil {
+      effects.update(task)
+    }
     return question
   }
 

@@ -1,11 +1,20 @@
+internal import Cluster
 package import Ledger
 package import TransferModel
 
 /// The calls of the webhook dispatcher.
 extension TransferService {
-  /// Calls `receive` with new messages after their commit.
+  /// Calls `receive` with new messages after their commit. Services that own the sessions of others get a notice.
   package func onNewDeliveries(_ receive: @escaping @Sendable ([WebhookDelivery]) -> Void) {
-    runtime.recorder.newDeliveries.connect(receive)
+    runtime.recorder.newDeliveries.connect { [runtime, endpoints] deliveries in
+      receive(deliveries)
+      guard !runtime.cluster.isSingleNode else { return }
+      let others = deliveries.filter {
+        runtime.session($0.sessionID) == nil && !runtime.cluster.holds($0.sessionID.shard)
+      }
+      guard !others.isEmpty else { return }
+      endpoints.spawn { await runtime.cluster.notify(.messages(others)) }
+    }
   }
 
   package func onOutboxChange(_ notify: @escaping @Sendable (OutboxChange) -> Void) {
@@ -22,7 +31,7 @@ extension TransferService {
 
   package func pendingDestinations(
     after: DestinationID?, limit: Int
-  ) async throws(ServiceError) -> [DestinationID] {
+  ) async throws(ServiceError) -> [PendingDestination] {
     try await outbox.pendingDestinations(after: after, limit: limit)
   }
 
@@ -39,8 +48,19 @@ extension TransferService {
   package func willAttempt(_ delivery: WebhookDelivery) async { await outbox.willAttempt(delivery) }
 
   /// Applies a response as the delegate's answer.
-  package func apply(_ answer: [UInt8], of delivery: WebhookDelivery) async {
+  /// - Returns: `false` if the ledger cannot be written now.
+  package func apply(_ answer: [UInt8], of delivery: WebhookDelivery) async -> Bool {
     await outbox.apply(answer, of: delivery)
+  }
+
+  /// Returns the pending messages of a task to a URL that wants no more, ended.
+  package func abandoned(after gone: WebhookDelivery) async throws(ServiceError) -> [WebhookDelivery] {
+    try await outbox.abandoned(after: gone)
+  }
+
+  /// Returns a delivery that is given up without a request.
+  package func ended(_ delivery: WebhookDelivery, because reason: String) -> WebhookDelivery {
+    outbox.ended(delivery, because: reason)
   }
 
   /// Notes the result of an attempt to an endpoint.

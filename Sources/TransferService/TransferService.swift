@@ -112,7 +112,8 @@ package final class TransferService: Sendable {
     orphans = OrphanCollector(runtime: runtime, blobs: blobs, now: now, logger: logger)
     shards = LocalShardHolder(
       sessions: sessions,
-      recovery: Recovery(sessions: sessions, workerReports: workerReports, blobs: blobs, logger: logger))
+      recovery: Recovery(sessions: sessions, workerReports: workerReports, blobs: blobs, logger: logger),
+      endpoints: endpoints)
     pruner = Pruner(bodies: bodies, orphans: orphans)
     idempotency = IdempotencyKeys(store: store, now: now)
     probes = ReachabilityProbes { url, timeout in try await engine.probe(url, timeout: timeout) }
@@ -161,8 +162,14 @@ package final class TransferService: Sendable {
     try await outbox.expire(by: identifiers.now().adding(seconds: -retention.deliveries))
     // The service that closed a group may have died before it completed the group.
     if cluster.isLeader { runtime.groupCallback.deliver(nil) }
+    lookForMessages()
     // One service prunes the database that all share.
     return try await pruner.prune(by: retention, in: cluster.isLeader ? [.memory, .durable] : [.memory])
+  }
+
+  /// Looks for messages that another service left to this one. It may have died before it sent a notice of them.
+  package func lookForMessages() {
+    if !cluster.isSingleNode { runtime.recorder.outboxChanged.deliver(.isUnknown) }
   }
 
   /// Publishes the commits of other processes, and notices a take-over.
@@ -170,8 +177,6 @@ package final class TransferService: Sendable {
     runtime.recorder.store.publishRemoteCommits()
     guard !cluster.isSingleNode else { return }
     endpoints.refreshSoon()
-    // Another service may have completed a group whose messages this one sends.
-    runtime.recorder.outboxChanged.deliver(.isUnknown)
   }
 
   /// Looks for reports from the worker.

@@ -3,6 +3,7 @@ internal import HTTPFields
 internal import Ledger
 package import Logging
 internal import Synchronization
+internal import TransferCore
 internal import TransferModel
 package import TransferService
 
@@ -46,11 +47,13 @@ package final class WebhookDispatcher: Sendable {
   package func start() {
     service.onNewDeliveries { [weak self] deliveries in self?.update { $0.add(deliveries, at: $1) } }
     service.onOutboxChange { [weak self] change in
-      self?.update { queue, _ in
+      self?.update { queue, now in
         switch change {
         case .shardsArrive: queue.prepareForShards()
         case .shardsArrived: queue.addShards()
-        case .isUnknown: queue.rescan()
+        case .redelivered(let delivery): queue.redeliver(delivery, at: now)
+        case .arrived(let destinations): queue.reload(destinations)
+        case .isUnknown: queue.rescan(includesFutureAttempts: false)
         }
       }
     }
@@ -65,14 +68,17 @@ package final class WebhookDispatcher: Sendable {
   package var heldCount: Int { state.withLock { $0.queue.heldCount } }
 
   private func readPolicies() {
-    let policies = service.webhookEndpoints.map { endpoint in
-      var policy = DeliveryQueue.Policy()
-      policy.maximumConcurrency = endpoint.settings.maximumConcurrency
-      policy.maximumPerSecond = endpoint.settings.maximumPerSecond
-      policy.isEnabled = endpoint.isEnabled
-      return (endpoint.destination, policy)
+    // Read inside the lock, so that a later call never applies an earlier state.
+    update { queue, _ in
+      let policies = service.webhookEndpoints.map { endpoint in
+        var policy = DeliveryQueue.Policy()
+        policy.maximumConcurrency = endpoint.settings.maximumConcurrency
+        policy.maximumPerSecond = endpoint.settings.maximumPerSecond
+        policy.isEnabled = endpoint.isEnabled || InjectedFault.sendsToDisabledEndpoints.isPresent
+        return (PendingDestination(endpoint.destination, of: endpoint.tenant), policy)
+      }
+      queue.replacePolicies(Dictionary(policies, uniquingKeysWith: { $1 }))
     }
-    update { queue, _ in queue.replacePolicies(Dictionary(policies, uniquingKeysWith: { $1 })) }
   }
 
   // MARK: Actions
@@ -163,11 +169,9 @@ package final class WebhookDispatcher: Sendable {
   private func attempt(_ delivery: WebhookDelivery) {
     switch service.preparation(of: delivery) {
     case .elsewhere: update { queue, _ in queue.released(delivery) }
+    case .disabled: update { queue, _ in queue.released(delivery, isSentHere: true) }
     case .refused(let reason):
-      var refused = delivery
-      refused.record(DeliveryAttempt(at: clocks.now(), error: reason))
-      refused.finish(.failed, at: clocks.now())
-      conclude(refused, succeeded: nil)
+      conclude(service.ended(delivery, because: reason), succeeded: nil)
     case .send(let target):
       guard delivery.type == .sessionHandleEvents else { return send(delivery, to: target) }
       clocks.spawn { [self] in
@@ -198,17 +202,28 @@ package final class WebhookDispatcher: Sendable {
     _ response: DeliverySchedule.EndpointResponse, to delivery: WebhookDelivery, from start: Timestamp
   ) {
     let end = clocks.now()
-    let after = schedule.delivery(delivery, after: response, from: start, to: end, jitter: clocks.jitter())
+    let result = schedule.delivery(delivery, after: response, from: start, to: end, jitter: clocks.jitter())
+    let after = response.isSuccess ? result : redelivered(result, at: end) ?? result
     if !response.isSuccess { log(after) }
     if let endpoint = delivery.endpointID {
       service.noteAttempt(to: endpoint, succeeded: response.isSuccess, isGone: response.isGone, at: end)
     }
-    guard response.isSuccess, delivery.decisionID != nil, !response.body.isEmpty else {
-      return conclude(after, succeeded: response.isSuccess, isGone: response.isGone)
-    }
-    clocks.spawn { [self] in
-      await service.apply(response.body, of: delivery)
-      conclude(after, succeeded: true)
+    if response.isSuccess, delivery.decisionID != nil, !response.body.isEmpty {
+      clocks.spawn { [self] in
+        guard await service.apply(response.body, of: delivery) else {
+          let full = DeliverySchedule.EndpointResponse(status: nil, error: "the answer could not be stored")
+          return responded(full, to: delivery, from: start)
+        }
+        conclude(after, succeeded: true)
+      }
+    } else if response.isGone, delivery.endpointID == nil {
+      clocks.spawn { [self] in
+        // If they cannot be read, each gets an attempt.
+        for other in (try? await service.abandoned(after: delivery)) ?? [] { conclude(other, succeeded: nil) }
+        conclude(after, succeeded: false)
+      }
+    } else {
+      conclude(after, succeeded: response.isSuccess, isGone: response.isGone)
     }
   }
 
@@ -223,20 +238,40 @@ package final class WebhookDispatcher: Sendable {
     if isFirst { sender.afterResponses { [self] in recordResults() } }
   }
 
+  /// A client may have asked for a message again while it was being sent.
+  /// - Returns: the delivery if it is to be sent again.
+  private func redelivered(_ delivery: WebhookDelivery, at time: Timestamp) -> WebhookDelivery? {
+    guard state.withLock({ $0.queue.takeRedelivery(of: delivery.id) }) else { return nil }
+    var again = delivery
+    again.redeliver(at: time)
+    return again
+  }
+
   private func recordResults() {
     let results = state.withLock { state in
       defer { state.results = [] }
       return state.results
     }
     guard !results.isEmpty else { return }
+    record(results)
+  }
+
+  private func record(_ results: [WebhookDelivery]) {
     service.recordAttempts(results) { [self] deliveries, areWritten in
-      update { queue, _ in
-        if areWritten {
-          queue.recorded(deliveries)
+      guard areWritten else {
+        return update { queue, _ in for delivery in deliveries { queue.released(delivery) } }
+      }
+      var (done, again): ([WebhookDelivery], [WebhookDelivery]) = ([], [])
+      for delivery in deliveries {
+        // The result may have overwritten the client's request.
+        if let next = redelivered(delivery, at: clocks.now()), delivery.state != .delivered {
+          again.append(next)
         } else {
-          for delivery in deliveries { queue.released(delivery) }
+          done.append(delivery)
         }
       }
+      update { [done] queue, _ in queue.recorded(done) }
+      if !again.isEmpty { record(again) }
     }
   }
 

@@ -94,10 +94,10 @@ struct DeliveryConformance {
     var settled = Self.message(3, of: 3, to: 13)
     settled.finish(.delivered, at: Self.time)
     try await store.write { [settled] in $0.updatedDeliveries = [settled] }
-    let all: [DestinationID] = [11, 12, 14, 15].map { Self.id($0) }
+    let all = [11, 12, 14, 15].map { PendingDestination(Self.id($0), of: .default, nextAttemptAt: Self.time) }
     #expect(try await store.pendingDestinations(after: nil, limit: 9) == all)
     #expect(try await store.pendingDestinations(after: nil, limit: 2) == Array(all[..<2]))
-    #expect(try await store.pendingDestinations(after: all[1], limit: 9) == Array(all[2...]))
+    #expect(try await store.pendingDestinations(after: all[1].id, limit: 9) == Array(all[2...]))
     await store.close()
   }
 

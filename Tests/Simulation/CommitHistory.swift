@@ -34,6 +34,18 @@ package final class CommitHistory: @unchecked Sendable {
     var state = Decision.State.pending
   }
 
+  struct DeliveryStory {
+    let session: SessionID
+    let endpoint: EndpointID?
+    var state = WebhookDelivery.State.pending
+    /// Whether a client wanted it again. It then has no order.
+    var wasRedelivered = false
+  }
+  private struct Lane: Hashable {
+    let task: TaskID
+    let destination: DestinationID
+  }
+
   private(set) var tasks: [TaskID: TaskStory] = [:]
   private(set) var taskOrder: [TaskID] = []
   private(set) var sessions: [SessionID: SessionStory] = [:]
@@ -41,10 +53,13 @@ package final class CommitHistory: @unchecked Sendable {
   private(set) var decisions: [DecisionID: DecisionStory] = [:]
   private(set) var decisionOrder: [DecisionID] = []
   private(set) var pendingOfTask: [TaskID: [DecisionID]] = [:]
-  private(set) var deliveries: [DeliveryID: (session: SessionID, state: WebhookDelivery.State)] = [:]
-  /// The messages of each task to its webhook, in the order of their commits.
-  private var messages: [TaskID: [DeliveryID]] = [:]
-  private var taskOfMessage: [DeliveryID: TaskID] = [:]
+  private(set) var deliveries: [DeliveryID: DeliveryStory] = [:]
+  private(set) var deliveryOrder: [DeliveryID] = []
+  /// The messages of each task to one webhook, in the order of their commits.
+  private var messages: [Lane: [DeliveryID]] = [:]
+  private var laneOfMessage: [DeliveryID: Lane] = [:]
+  var endpoints: [EndpointID: EndpointStory] = [:]
+  var endpointOrder: [EndpointID] = []
   private(set) var replies: [IdempotencyKey: IdempotentReply] = [:]
   var groups: [TaskGroupKey: GroupStory] = [:]
   private(set) var unfinished = 0
@@ -94,6 +109,7 @@ package final class CommitHistory: @unchecked Sendable {
     for decision in change.settledDecisions { settle(decision.id, decision.state) }
     for decision in change.newDecisions { checkAlone(decision) }
     take(groups: change, downloads: downloads)
+    take(endpoints: change)
     if let withdrawn { withdrawAll(in: withdrawn) }
     for event in change.events { checkQuestion(behind: event) }
     take(messages: change)
@@ -131,8 +147,9 @@ package final class CommitHistory: @unchecked Sendable {
     }
     var touched = Set(change.sessions.map(\.id))
     touched.formUnion((change.createdTasks + change.updatedTasks).map(\.sessionID))
-    // Any service may complete a group.
-    touched.formUnion(change.events.filter { $0.tenant == nil }.map(\.sessionID))
+    // Any service may complete a group, or disable an endpoint.
+    touched.formUnion(
+      change.events.filter { $0.tenant == nil && $0.type != .webhookEndpointDidDisable }.map(\.sessionID))
     touched.formUnion(change.newDecisions.map(\.sessionID))
     touched.formUnion(change.updatedDeliveries.map(\.sessionID))
     touched.formUnion(change.settledDecisions.compactMap { decisions[$0.id]?.decision.sessionID })
@@ -309,21 +326,27 @@ package final class CommitHistory: @unchecked Sendable {
     var told = 0
     for delivery in change.newDeliveries {
       if deliveries[delivery.id] != nil { violate(.messagesAreWanted, "a message was written twice") }
-      deliveries[delivery.id] = (delivery.sessionID, .pending)
+      deliveries[delivery.id] = DeliveryStory(session: delivery.sessionID, endpoint: delivery.endpointID)
+      deliveryOrder.append(delivery.id)
       pendingDeliveries += 1
       if let task = delivery.orderedTask {
-        messages[task, default: []].append(delivery.id)
-        taskOfMessage[delivery.id] = task
+        let lane = Lane(task: task, destination: delivery.destination)
+        messages[lane, default: []].append(delivery.id)
+        laneOfMessage[delivery.id] = lane
       }
-      if delivery.type != .sessionHandleEvents { told += 1 }
+      if delivery.type != .sessionHandleEvents, delivery.endpointID == nil { told += 1 }
     }
+    check(messagesToEndpoints: change)
     if wanted != told {
       violate(.messagesAreWanted, "expected \(wanted) webhook messages, but \(told) were written")
     }
     for delivery in change.updatedDeliveries {
-      guard deliveries[delivery.id]?.state == .pending, delivery.state != .pending else { continue }
+      guard let known = deliveries[delivery.id], sessions[known.session]?.isDeleted != true else { continue }
+      if delivery.place == .unordered, delivery.state == .pending, delivery.schedulePlace == 0 {
+        deliveries[delivery.id]?.wasRedelivered = true
+      }
       deliveries[delivery.id]?.state = delivery.state
-      pendingDeliveries -= 1
+      pendingDeliveries += (delivery.state == .pending ? 1 : 0) - (known.state == .pending ? 1 : 0)
     }
   }
 
@@ -332,8 +355,10 @@ package final class CommitHistory: @unchecked Sendable {
     guard deliveries[id] != nil else {
       return violate(.toldBehindTheCommit, "a message was sent before its commit")
     }
-    let earlier = taskOfMessage[id].flatMap { messages[$0] }?.prefix { $0 != id } ?? []
-    if let first = earlier.first(where: { deliveries[$0]?.state == .pending }) {
+    guard deliveries[id]?.wasRedelivered == false else { return }
+    let earlier = laneOfMessage[id].flatMap { messages[$0] }?.prefix { $0 != id } ?? []
+    let waiting = earlier.compactMap { id in deliveries[id].map { (id, $0) } }
+    if let (first, _) = waiting.first(where: { $1.state == .pending && !$1.wasRedelivered }) {
       violate(.messagesInOrder, "\(id) was sent while \(first) was pending")
     }
   }

@@ -18,6 +18,7 @@ package enum Invariant: String, Sendable, CaseIterable {
   case messagesAreWanted =
     "each event has one webhook message if the webhook subscribed to it, and otherwise none"
   case messagesInOrder = "a message is sent only after the earlier messages of its task to the same webhook"
+  case disabledEndpointsWait = "an endpoint gets no message while it is disabled"
   case takenOnce = "a process consumes each row of a queue once"
   case verbsTakeEffect = "an acknowledged command takes effect"
   case oneOwnerActs = "a process that was taken over stops writing"

@@ -36,6 +36,8 @@ package final class SimulatedSender: MessageSender, @unchecked Sendable {
   }
 
   private var posts = Deque<Post>()
+  /// Called when a message is about to be sent.
+  package var willSend: (@Sendable (DeliveryID) -> Void)?
 
   package init() {}
 
@@ -45,6 +47,7 @@ package final class SimulatedSender: MessageSender, @unchecked Sendable {
     _ message: OutgoingMessage, _ done: @escaping @Sendable (DeliverySchedule.EndpointResponse?) -> Void
   ) {
     guard let post = Post(message, done) else { preconditionFailure("a message without id or JSON") }
+    willSend?(post.id)
     posts.append(post)
   }
 

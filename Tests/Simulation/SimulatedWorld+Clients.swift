@@ -153,6 +153,7 @@ extension SimulatedWorld {
 
   func createTasks(_ count: Int, in known: SessionID? = nil, _ luck: inout RandomSource) {
     if plan.kinds.groups > 0, luck.chance(150) { closeGroup(&luck) }
+    if plan.kinds.endpoints > 0, luck.chance(plan.kinds.endpoints) { useEndpoints(&luck) }
     let story = known.flatMap { chronicle.sessions[$0] } ?? pickSession(&luck)
     guard let session = story?.session else { return createSession(&luck) }
     let wanted = (0..<count).map { _ in specification(session, &luck) }

@@ -122,6 +122,10 @@ extension SimulatedWorld {
     for id in chronicle.taskOrder where chronicle.tasks[id]?.row.state == .suspended {
       if chronicle.tasks[id]?.isOver == false { resume(id) }
     }
+    for story in chronicle.presentEndpoints where !story.endpoint.isEnabled {
+      setEndpoint(story.endpoint, isEnabled: true)
+    }
+    if plan.kinds.endpoints > 0, round < 3 { redeliver(&luck) }
     for sender in senders { finish(sender) }
     // In two thirds of the worlds, clients answer; otherwise decisions expire.
     guard plan.seed % 3 != 0 else { return }

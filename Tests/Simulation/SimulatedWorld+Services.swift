@@ -54,6 +54,7 @@ extension SimulatedWorld {
       SimulatedEngine(origins, surroundings, relay) { clock.now }
     }
     if isFull { process.store.set(.full) }
+    process.sender.willSend = { chronicle.check(sending: $0) }
     let node = ServiceNode(process, number)
     services.append(node)
     places.enter(address) { [weak node] in

@@ -170,7 +170,8 @@ extension SimulatedWorld {
     let post = sender.take(Int(luck.next() % UInt64(sender.count)))
     chronicle.receive(post.id)
     guard !luck.chance(isHealed ? 0 : plan.kinds.webhookFails) else {
-      post.respond(500)
+      let isGone = plan.kinds.endpoints > 0 && luck.chance(100)
+      post.respond(isGone ? 410 : 500)
       return true
     }
     var answer = ""

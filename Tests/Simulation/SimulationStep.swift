@@ -76,6 +76,8 @@ package struct Plan: Sendable {
     package var retries = false
     /// How many tasks have a group, per mille.
     package var groups = 0
+    /// How often clients use webhook endpoints, per mille.
+    package var endpoints = 0
     package var commitsFirst = 500
     /// Whether the world ends by invalidating its sessions. Otherwise suspended tasks are resumed.
     package var invalidatesAtTheEnd = false
@@ -172,6 +174,7 @@ package struct Plan: Sendable {
     // A number of its own, so that the worlds without groups stay as they are.
     var other = RandomSource(seed: seed &* 31 &+ 5)
     kinds.groups = other.chance(300) ? 300 + other.below(700) : 0
+    kinds.endpoints = other.chance(300) ? 200 + other.below(800) : 0
   }
 
   /// Chooses how many decisions are requested: none, some, or every possible one.

@@ -122,7 +122,7 @@ extension ForwardingLedger {
   }
   func pendingDestinations(
     after: DestinationID?, limit: Int
-  ) async throws(LedgerError) -> [DestinationID] {
+  ) async throws(LedgerError) -> [PendingDestination] {
     try await base.pendingDestinations(after: after, limit: limit)
   }
   func dueDeliveries(_ query: DueDeliveryQuery) async throws(LedgerError) -> DueDeliveries {

@@ -56,10 +56,17 @@ private struct Bench {
         switch action {
         case .attempt(let delivery): flights.append(delivery)
         case .load(let request): queue.loaded(page(request), for: request.destination)
-        case .scan: queue.scanned(Set(stored.map(\.destination)).sorted(), limit: 1000)
+        case .scan: queue.scanned(destinations, limit: .max)
         }
       }
     }
+  }
+
+  private var destinations: [PendingDestination] {
+    Dictionary(grouping: stored, by: \.destination).map { id, deliveries in
+      PendingDestination(
+        id, of: deliveries[0].tenant, nextAttemptAt: deliveries.map(\.nextAttemptAt).min())
+    }.sorted { $0.id < $1.id }
   }
 
   private mutating func page(_ request: DeliveryQueue.DueDeliveryRequest) -> DeliveryQueue.LoadedPage {
@@ -205,6 +212,8 @@ private struct Bench {
     let inFlight = bench.flights.count
     bench.endAll(status: 500)
     #expect(inFlight <= 4 && bench.flights.isEmpty)
+    // Its messages wait in the ledger.
+    #expect(bench.queue.heldCount == 0)
     bench.pass(9)
     #expect(bench.flights.isEmpty)
     for _ in 0..<60 where bench.flights.isEmpty { bench.pass(10) }
@@ -218,7 +227,7 @@ private struct Bench {
     var bench = Bench()
     var policy = DeliveryQueue.Policy()
     policy.maximumPerSecond = 2
-    bench.queue.replacePolicies([DestinationID(high: 3, low: 1): policy])
+    bench.queue.replacePolicies([PendingDestination(DestinationID(high: 3, low: 1), of: .default): policy])
     for _ in 0..<10 { bench.commit() }
     var starts = bench.flights.count
     for _ in 0..<20 {
@@ -231,7 +240,7 @@ private struct Bench {
 
   @Test func `messages of a disabled endpoint wait until it is enabled`() {
     var bench = Bench()
-    let destination = DestinationID(high: 3, low: 1)
+    let destination = PendingDestination(DestinationID(high: 3, low: 1), of: .default)
     var policy = DeliveryQueue.Policy()
     policy.isEnabled = false
     bench.queue.replacePolicies([destination: policy])
@@ -247,12 +256,61 @@ private struct Bench {
     }
   }
 
+  @Test func `message that a disabled endpoint could not get is read again`() {
+    var bench = Bench()
+    let id = bench.commit()
+    let delivery = bench.flights.removeLast()
+    bench.queue.released(delivery, isSentHere: true)
+    #expect(bench.queue.heldCount == 0)
+    bench.run()
+    #expect(bench.flights.map(\.id) == [id])
+  }
+
+  @Test func `messages that arrived for one destination make only that one read`() {
+    var bench = Bench()
+    for number in 0..<5 { bench.end(bench.commit(to: UInt64(number)), status: 500) }
+    let id = bench.commit(to: 2, isNotified: false)
+    bench.queue.reload([PendingDestination(DestinationID(high: 3, low: 2), of: .default)])
+    bench.run()
+    #expect(bench.flights.map(\.id) == [id] && bench.readCount == 1)
+  }
+
+  @Test func `scan that is wanted during a scan begins after it`() {
+    var bench = Bench()
+    bench.queue.rescan()
+    #expect(bench.queue.next(at: bench.now).actions.count { $0.isScan } == 1)
+    bench.queue.rescan()
+    bench.queue.rescan()
+    #expect(bench.queue.next(at: bench.now).actions.isEmpty)
+    bench.queue.scanned([], limit: 500)
+    #expect(bench.queue.next(at: bench.now).actions.count { $0.isScan } == 1)
+    bench.queue.scanned([], limit: 500)
+    #expect(bench.queue.next(at: bench.now).actions.isEmpty)
+  }
+
+  @Test func `periodic scan reads no destination that waits for its next attempt`() {
+    var bench = Bench()
+    for number in 0..<5 { bench.end(bench.commit(to: UInt64(number)), status: 500) }
+    let late = bench.commit(to: 9, isNotified: false)
+    bench.queue.rescan(includesFutureAttempts: false)
+    bench.run()
+    #expect(bench.flights.map(\.id) == [late] && bench.readCount == 1)
+    bench.pass(6)
+    #expect(bench.flights.count == 6)
+  }
+
   @Test func `clock that was set back delays no message`() {
     var bench = Bench()
     let id = bench.commit()
     bench.end(id, status: 500, retryAfter: 5)
     bench.now = DeliveryQueue.Now(
       wall: bench.now.wall.adding(seconds: -100_000), uptime: bench.now.uptime.advanced(by: .seconds(6)))
+    #expect(bench.queue.next(at: bench.now).actions.count { $0.isScan } == 1)
+    bench.queue.scanned(
+      [
+        PendingDestination(
+          DestinationID(high: 3, low: 1), of: .default, nextAttemptAt: bench.stored[0].nextAttemptAt)
+      ], limit: 500)
     var includesFuture = false
     for action in bench.queue.next(at: bench.now).actions {
       if case .load(let request) = action { includesFuture = request.includesFutureAttempts }
@@ -292,6 +350,10 @@ private struct Bench {
     #expect(bench.stored.isEmpty && bench.queue.heldCount == 0)
     #expect(arrived == committed)
   }
+}
+
+extension DeliveryQueue.Action {
+  fileprivate var isScan: Bool { if case .scan = self { true } else { false } }
 }
 
 /// A generator with a seed (SplitMix64).

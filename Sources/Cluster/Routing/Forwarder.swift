@@ -118,6 +118,28 @@ struct Forwarder: Sendable {
     return replies
   }
 
+  // MARK: Notices
+
+  private static let noticePath = "/notices"
+
+  /// Sends a notice to every other service. A service that cannot be reached is dead, and reads the ledger when it starts.
+  func send(_ notice: PeerNotice) async {
+    for address in gate.others {
+      let request = ServerRequest(
+        head: HTTPRequest(method: .post, scheme: "http", authority: "ferry", path: nil),
+        path: Self.noticePath, query: "", body: RequestBody([]), localPort: 0)
+      _ = try? await peers?.send(request, [:], body: notice.json, to: address)
+    }
+  }
+
+  /// Returns another service's notice; `nil` if the request is none.
+  static func notice(in request: ServerRequest) async -> PeerNotice? {
+    guard request.path == noticePath, let bytes = try? await request.body.collect(upTo: keptBytes) else {
+      return nil
+    }
+    return PeerNotice(json: bytes)
+  }
+
   // MARK: The memory of other services
 
   /// The path of the query whether a service has a subject in memory, without the subject's id at its end.

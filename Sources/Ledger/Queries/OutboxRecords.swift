@@ -5,7 +5,8 @@ package protocol OutboxRecords: Sendable {
   /// Returns the destination of the messages to a URL.
   func destination(of url: String, for tenant: Tenant) -> DestinationID
   /// Returns a page of the destinations with pending deliveries, in the order of their ids.
-  func pendingDestinations(after: DestinationID?, limit: Int) async throws(LedgerError) -> [DestinationID]
+  func pendingDestinations(after: DestinationID?, limit: Int) async throws(LedgerError)
+    -> [PendingDestination]
   /// Returns the deliveries to a destination that are due, the longest due first. A delivery that waits for an earlier one is not due.
   func dueDeliveries(_ query: DueDeliveryQuery) async throws(LedgerError) -> DueDeliveries
   func delivery(_ id: DeliveryID) async throws(LedgerError) -> WebhookDelivery?

@@ -18,7 +18,7 @@ extension MemoryRowsReading {
 
   package func pendingDestinations(
     after: DestinationID?, limit: Int
-  ) async throws(LedgerError) -> [DestinationID] {
+  ) async throws(LedgerError) -> [PendingDestination] {
     try read { $0.rows.deliveries.pendingDestinations(after: after, limit: limit) }
   }
 

@@ -61,8 +61,12 @@ package struct DeliveryTable: Sendable {
     ready[destination].all().lazy.compactMap { rows[$0.key.place] }
   }
 
-  func pendingDestinations(after: DestinationID?, limit: Int) -> [DestinationID] {
-    destinations.all(after: after).prefix(limit).map(\.key)
+  func pendingDestinations(after: DestinationID?, limit: Int) -> [PendingDestination] {
+    destinations.all(after: after).prefix(limit).compactMap { destination, _ in
+      ready[destination].first.flatMap { rows[$0.key.place] }.map {
+        PendingDestination(destination, of: $0.tenant, nextAttemptAt: $0.nextAttemptAt)
+      }
+    }
   }
 
   /// Returns all deliveries in an order of their ids, after `id`.

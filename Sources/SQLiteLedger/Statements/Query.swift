@@ -131,7 +131,10 @@ enum Query: Int, CaseIterable, Sendable {
           WHERE \(Self.isReady) AND destination > found.destination
         ) FROM found WHERE found.destination IS NOT NULL
       )
-      SELECT destination FROM found WHERE destination IS NOT NULL LIMIT ?2
+      SELECT found.destination, tenant, next_attempt FROM found JOIN delivery ON delivery.rowid = (
+        SELECT rowid FROM delivery INDEXED BY delivery_due
+        WHERE \(Self.isReady) AND destination = found.destination ORDER BY next_attempt LIMIT 1
+      ) WHERE found.destination IS NOT NULL LIMIT ?2
       """
     case .dueDeliveries: Self.ready("*", "next_attempt <= ?2")
     case .futureDeliveries: Self.ready("*", "next_attempt > ?2 AND last_attempt > ?4")

@@ -1,3 +1,4 @@
+internal import Limits
 internal import Synchronization
 internal import TransferModel
 
@@ -8,6 +9,8 @@ final class EndpointRegistry: Sendable {
     var ofTenant: [Tenant: [EndpointID]] = [:]
     /// The first failed attempt since the last success.
     var failingSince: [EndpointID: Timestamp] = [:]
+    /// The endpoints that are being created.
+    var reserved: [Tenant: Int] = [:]
     var refresh = Refresh.none
     var generation = 0
   }
@@ -32,19 +35,29 @@ final class EndpointRegistry: Sendable {
 
   /// Replaces all endpoints with those of the ledger.
   /// - Parameter generation: the generation before the read.
-  /// - Returns: whether anything has changed; `nil` if the read is outdated.
-  @discardableResult
-  func replaceAll(_ endpoints: [WebhookEndpoint], since generation: Int) -> Bool? {
-    let known = Dictionary(endpoints.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-    let hasChanged: Bool? = state.withLock { state in
+  /// - Returns: the destinations of endpoints that were added, changed or deleted; `nil` if the read is outdated.
+  func replaceAll(_ endpoints: [WebhookEndpoint], since generation: Int) -> [PendingDestination]? {
+    let new = Dictionary(endpoints.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    let found: [PendingDestination]? = state.withLock { state in
       guard state.generation == generation else { return nil }
-      guard state.endpoints != known else { return false }
-      state.endpoints = known
-      index(&state)
-      return true
+      let old = state.endpoints
+      let ids = Set(old.keys).union(new.keys).filter { old[$0] != new[$0] }.sorted()
+      for id in ids { replace(id, with: new[id], in: &state) }
+      if !ids.isEmpty { index(&state) }
+      return ids.compactMap { id in
+        (new[id] ?? old[id]).map { PendingDestination($0.destination, of: $0.tenant) }
+      }
     }
-    if hasChanged == true { changed.deliver() }
-    return hasChanged
+    if found?.isEmpty == false { changed.deliver() }
+    return found
+  }
+
+  private func replace(_ id: EndpointID, with endpoint: WebhookEndpoint?, in state: inout State) {
+    // The failures before an endpoint was enabled, and those before another service had success, no longer count.
+    let wasDisabled = state.endpoints[id]?.isEnabled == false
+    let hadFailures = state.endpoints[id]?.failingSince != nil
+    if endpoint == nil || wasDisabled || hadFailures { state.failingSince[id] = nil }
+    state.endpoints[id] = endpoint
   }
 
   /// - Returns: whether the caller must read the endpoints.
@@ -67,7 +80,7 @@ final class EndpointRegistry: Sendable {
     state.withLock { state in
       state.generation += 1
       guard state.endpoints[endpoint.id].map({ $0.revision <= endpoint.revision }) ?? true else { return }
-      state.endpoints[endpoint.id] = endpoint
+      replace(endpoint.id, with: endpoint, in: &state)
       index(&state)
     }
     changed.deliver()
@@ -76,10 +89,30 @@ final class EndpointRegistry: Sendable {
   func remove(_ id: EndpointID) {
     state.withLock { state in
       state.generation += 1
-      (state.endpoints[id], state.failingSince[id]) = (nil, nil)
+      replace(id, with: nil, in: &state)
       index(&state)
     }
     changed.deliver()
+  }
+
+  // MARK: The limit of endpoints
+
+  /// Reserves a place for an endpoint that is being created.
+  /// - Returns: `false` if the tenant has as many endpoints as it may.
+  func reservePlace(of tenant: Tenant) -> Bool {
+    state.withLock { state in
+      let count = (state.ofTenant[tenant]?.count ?? 0) + (state.reserved[tenant] ?? 0)
+      guard count < Limits.endpoints.value else { return false }
+      state.reserved[tenant, default: 0] += 1
+      return true
+    }
+  }
+
+  func releasePlace(of tenant: Tenant) {
+    state.withLock { state in
+      let left = (state.reserved[tenant] ?? 1) - 1
+      state.reserved[tenant] = left == 0 ? nil : left
+    }
   }
 
   private func index(_ state: inout State) {
@@ -95,7 +128,7 @@ final class EndpointRegistry: Sendable {
   /// - Returns: the first failed attempt since the last success.
   func noteFailure(of id: EndpointID, at time: Timestamp) -> Timestamp {
     state.withLock { state in
-      let since = state.endpoints[id]?.failingSince ?? state.failingSince[id] ?? time
+      let since = state.failingSince[id] ?? time
       state.failingSince[id] = since
       return since
     }

@@ -7,8 +7,11 @@ internal import TransferModel
 final class LocalShardHolder: ShardHolder {
   private let sessions: Sessions
   private let recovery: Recovery
+  private let endpoints: Endpoints
 
-  init(sessions: Sessions, recovery: Recovery) { (self.sessions, self.recovery) = (sessions, recovery) }
+  init(sessions: Sessions, recovery: Recovery, endpoints: Endpoints) {
+    (self.sessions, self.recovery, self.endpoints) = (sessions, recovery, endpoints)
+  }
 
   private var runtime: SessionRuntime { sessions.runtime }
 
@@ -50,6 +53,14 @@ final class LocalShardHolder: ShardHolder {
   func drop(_ shards: ShardSet) { sessions.forget(shards) }
 
   func lookForNews() { recovery.workerReports.poll() }
+
+  func receive(_ notice: PeerNotice) async {
+    switch notice {
+    case .endpoints: await endpoints.refreshNow()
+    case .messages(to: let destinations?): runtime.recorder.outboxChanged.deliver(.arrived(destinations))
+    case .messages(to: nil): runtime.recorder.outboxChanged.deliver(.isUnknown)
+    }
+  }
 
   // MARK: Sessions
 

@@ -1,5 +1,5 @@
 internal import Ledger
-internal import TransferModel
+package import TransferModel
 
 /// Writes changes and, after the commit, wakes the webhook dispatcher and the worker if the change concerns them.
 struct ChangeRecorder: Sendable {
@@ -76,6 +76,10 @@ package enum OutboxChange: Sendable {
   /// Shards are arriving. The ledger may have earlier messages of their tasks.
   case shardsArrive
   case shardsArrived
-  /// The ledger may have messages that are not in memory.
+  /// A message is to be sent again now. If it was pending, others may have waited for it.
+  case redelivered(WebhookDelivery)
+  /// The ledger may have messages to these destinations that are not in memory.
+  case arrived([PendingDestination])
+  /// The ledger may have messages to any destination that are not in memory.
   case isUnknown
 }

@@ -1,4 +1,5 @@
 internal import Ledger
+internal import TransferCore
 internal import TransferModel
 
 /// Use cases of deliveries.
@@ -28,10 +29,8 @@ struct Deliveries: Sendable {
 
   /// Sends a message again now, under its id. It neither waits for other messages nor holds them up.
   func redeliver(_ id: DeliveryID, of tenant: Tenant) async throws(ServiceError) -> WebhookDelivery {
-    var wasPending = false
     let again = try await recorder.write { () async throws(ServiceError) in
       let known = try await delivery(id, of: tenant)
-      wasPending = known.state == .pending
       var delivery = known
       delivery.redeliver(at: now())
       var change = LedgerChange()
@@ -40,9 +39,7 @@ struct Deliveries: Sendable {
       change.conditions = [.deliveryState(id, known.state, attempts: known.attemptCount)]
       return (change, delivery)
     }
-    recorder.newDeliveries.deliver([again])
-    // Messages that waited for it are now ready.
-    if wasPending { recorder.outboxChanged.deliver(.isUnknown) }
+    if !InjectedFault.losesRedeliveries.isPresent { recorder.outboxChanged.deliver(.redelivered(again)) }
     return again
   }
 }

@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Crypto
 internal import Ledger
 internal import Limits
@@ -27,10 +28,10 @@ struct Endpoints: Sendable {
     do throws(LedgerError) {
       while true {
         let generation = registry.generation
-        guard let hasChanged = registry.replaceAll(try await store.endpoints(), since: generation) else {
+        guard let changed = registry.replaceAll(try await store.endpoints(), since: generation) else {
           continue
         }
-        return hasChanged ? recorder.outboxChanged.deliver(.isUnknown) : ()
+        return changed.isEmpty ? () : recorder.outboxChanged.deliver(.arrived(changed))
       }
     } catch {
       throw .store(error)
@@ -40,13 +41,20 @@ struct Endpoints: Sendable {
   /// Reads the endpoints again after commits of other services. Commits during a read cause one more.
   func refreshSoon() {
     guard registry.beginRefresh() else { return }
-    spawn {
-      repeat {
-        do throws(ServiceError) { try await refresh() } catch {
-          logger.warning("cannot read the webhook endpoints", metadata: ["error": "\(error)"])
-        }
-      } while !registry.endRefresh()
+    spawn { repeat { await refreshNow() } while !registry.endRefresh() }
+  }
+
+  /// Reads the endpoints again, and logs an error.
+  func refreshNow() async {
+    do throws(ServiceError) { try await refresh() } catch {
+      logger.warning("cannot read the webhook endpoints", metadata: ["error": "\(error)"])
     }
+  }
+
+  /// Applies a change that is committed, here and at the other services.
+  private func apply(_ endpoint: WebhookEndpoint) async {
+    registry.set(endpoint)
+    await sessions.runtime.cluster.notify(.endpoints)
   }
 
   func endpoint(_ id: EndpointID, of tenant: Tenant) throws(ServiceError) -> WebhookEndpoint {
@@ -61,7 +69,8 @@ struct Endpoints: Sendable {
     _ settings: WebhookEndpoint.Settings, secret: [UInt8]?, of tenant: Tenant,
     reply: @Sendable (WebhookEndpoint) -> IdempotentReply?
   ) async throws(ServiceError) -> WebhookEndpoint {
-    guard registry.endpoints(of: tenant).count < Limits.endpoints.value else { throw .tooManyEndpoints }
+    guard registry.reservePlace(of: tenant) else { throw .tooManyEndpoints }
+    defer { registry.releasePlace(of: tenant) }
     // Messages that concern no session belong to the shared session, which therefore must exist.
     _ = sessions.shared(of: tenant)
     var endpoint = WebhookEndpoint(
@@ -72,7 +81,7 @@ struct Endpoints: Sendable {
     change.endpoints = [endpoint]
     change.answer(reply(endpoint))
     try await recorder.write(change)
-    registry.set(endpoint)
+    await apply(endpoint)
     return endpoint
   }
 
@@ -94,11 +103,9 @@ struct Endpoints: Sendable {
     reply: @Sendable (WebhookEndpoint) -> IdempotentReply? = { _ in nil },
     _ body: (WebhookEndpoint) throws(ServiceError) -> WebhookEndpoint
   ) async throws(ServiceError) -> WebhookEndpoint {
-    var wasDisabled = false
     let changed = try await recorder.write { () async throws(ServiceError) in
       try await refresh()
       let known = try endpoint(id, of: tenant)
-      wasDisabled = !known.isEnabled
       var endpoint = try body(known)
       endpoint.revision = known.revision + 1
       var change = LedgerChange()
@@ -108,8 +115,7 @@ struct Endpoints: Sendable {
       if known.isEnabled, !endpoint.isEnabled { announce(endpoint, in: &change) }
       return (change, endpoint)
     }
-    registry.set(changed)
-    if wasDisabled, changed.isEnabled { registry.noteSuccess(of: id) }
+    await apply(changed)
     return changed
   }
 
@@ -140,13 +146,14 @@ struct Endpoints: Sendable {
   }
 
   func delete(_ id: EndpointID, of tenant: Tenant) async throws(ServiceError) {
-    _ = try endpoint(id, of: tenant)
+    let endpoint = try endpoint(id, of: tenant)
     var change = LedgerChange()
     change.deletedEndpoints = [id]
     try await recorder.write(change)
     registry.remove(id)
     // Its pending messages are now given up.
-    recorder.outboxChanged.deliver(.isUnknown)
+    recorder.outboxChanged.deliver(.arrived([PendingDestination(endpoint.destination, of: tenant)]))
+    await sessions.runtime.cluster.notify(.endpoints)
   }
 
   /// Queues a message that tests an endpoint.
@@ -165,7 +172,8 @@ struct Endpoints: Sendable {
 
   // MARK: Results of attempts
 
-  /// Notes the result of an attempt. A 410, or five days of failures, disable the endpoint.
+  /// Notes the result of an attempt. A 410, or five days of failures, disable the endpoint. Only a stored beginning of the failures counts,
+  /// because another service may have had success meanwhile.
   func note(_ id: EndpointID, succeeded: Bool, isGone: Bool, at time: Timestamp) {
     guard let endpoint = registry.endpoint(id) else { return }
     guard !succeeded else {
@@ -173,22 +181,36 @@ struct Endpoints: Sendable {
       if endpoint.failingSince != nil { update(endpoint) { $0.failingSince = nil } }
       return
     }
-    let since = registry.noteFailure(of: id, at: time)
     if isGone {
       update(endpoint) { $0.disabledReason = $0.disabledReason ?? "the endpoint replied 410 Gone" }
-    } else if time.since(since) >= Self.failureLimit {
+    } else if let since = endpoint.failingSince {
+      guard time.since(since) >= Self.failureLimit else { return }
       update(endpoint) {
+        guard $0.failingSince == since else { return }
         $0.disabledReason = $0.disabledReason ?? "all attempts have failed for five days"
       }
-    } else if endpoint.failingSince == nil, time.since(since) >= Self.storedAfter {
-      update(endpoint) { $0.failingSince = since }
+    } else {
+      let since = registry.noteFailure(of: id, at: time)
+      guard time.since(since) >= Self.storedAfter else { return }
+      update(endpoint) {
+        $0.failingSince = $0.failingSince ?? max(since, time.adding(seconds: -Self.longestGap))
+      }
     }
   }
+
+  /// The longest time without a stored failure, in seconds, that counts as failing.
+  private static let longestGap = 86_400.0
 
   private func update(
     _ endpoint: WebhookEndpoint, _ body: @escaping @Sendable (inout WebhookEndpoint) -> Void
   ) {
     spawn {
+      // Many attempts may end before the first change is stored.
+      if var known = registry.endpoint(endpoint.id) {
+        let before = known
+        body(&known)
+        guard known != before else { return }
+      }
       do throws(ServiceError) {
         _ = try await change(endpoint.id, of: endpoint.tenant) { known in
           var changed = known
@@ -199,6 +221,8 @@ struct Endpoints: Sendable {
         logger.warning(
           "cannot store the state of a webhook endpoint",
           metadata: ["endpoint": "\(endpoint.id)", "error": "\(error)"])
+        // The dispatcher stopped after a 410.
+        registry.changed.deliver()
       }
     }
   }

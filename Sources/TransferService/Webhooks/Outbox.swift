@@ -17,7 +17,9 @@ struct Outbox: Sendable {
 
   // MARK: Reading
 
-  func pendingDestinations(after: DestinationID?, limit: Int) async throws(ServiceError) -> [DestinationID] {
+  func pendingDestinations(after: DestinationID?, limit: Int) async throws(ServiceError)
+    -> [PendingDestination]
+  {
     do throws(LedgerError) { return try await store.pendingDestinations(after: after, limit: limit) } catch {
       throw .store(error)
     }
@@ -34,12 +36,8 @@ struct Outbox: Sendable {
         let query = DueDeliveryQuery(to: endpoint.destination, at: now(), limit: Self.expiredAtOnce)
         let old = try await due(query).deliveries.filter { $0.createdAt <= time }
         guard !old.isEmpty else { break }
-        let expired = old.map { delivery in
-          var delivery = delivery
-          delivery.record(
-            DeliveryAttempt(at: now(), error: "the endpoint was disabled for as long as messages are kept"))
-          delivery.finish(.failed, at: now())
-          return delivery
+        let expired = old.map {
+          ended($0, because: "the endpoint was disabled for as long as messages are kept")
         }
         let left = Promise<Void>()
         let counter = CompletionCounter(from: expired.count) { left.resume(returning: ()) }
@@ -69,7 +67,7 @@ struct Outbox: Sendable {
       guard let endpoint = endpoints.registry.endpoint(id) else {
         return .refused("the endpoint was deleted")
       }
-      guard endpoint.isEnabled else { return .elsewhere }
+      guard endpoint.isEnabled || InjectedFault.sendsToDisabledEndpoints.isPresent else { return .disabled }
       target.url = endpoint.settings.url
       target.headers = endpoint.settings.headers
       target.keys = endpoint.signingKeys(at: now())
@@ -103,24 +101,54 @@ struct Outbox: Sendable {
   }
 
   /// Applies a response as the delegate's answer. An answer that cannot be applied makes the decision get its default.
-  func apply(_ answer: [UInt8], of delivery: WebhookDelivery) async {
-    guard let id = delivery.decisionID, let task = delivery.taskID, !answer.isEmpty else { return }
+  /// - Returns: `false` if the ledger cannot be written now.
+  func apply(_ answer: [UInt8], of delivery: WebhookDelivery) async -> Bool {
+    guard let id = delivery.decisionID, let task = delivery.taskID, !answer.isEmpty else { return true }
     let reason: String
     do {
       let value = try JSONParser.parse(answer)
       _ = try await decisions.answer(decisions.decision(id), with: value)
-      return
+      return true
     } catch let error as InvalidFields {
       reason = error.violations.map { $0.pointer.isEmpty ? $0.detail : "\($0.pointer) \($0.detail)" }.joined(
         separator: "; ")
     } catch let error as JSONSyntaxError {
       reason = "the reply is not JSON: \(error)"
+    } catch ServiceError.storeFull, ServiceError.storeUnavailable {
+      return false
     } catch ServiceError.decisionSettled(let state) {
       reason = "the decision is \(state.rawValue)"
     } catch {
       reason = "the answer could not be applied"
     }
     _ = runtime.update(task: task) { _ = $0.apply(.rejectAnswer(task, id, reason: reason), &$1) }
+    return true
+  }
+
+  /// Returns the pending messages of a task to a URL that wants no more, ended.
+  func abandoned(after gone: WebhookDelivery) async throws(ServiceError) -> [WebhookDelivery] {
+    guard gone.endpointID == nil, let task = gone.taskID else { return [] }
+    var query = DeliveryQuery(of: gone.tenant, limit: Self.expiredAtOnce)
+    (query.task, query.state) = (task, .pending)
+    var found: [WebhookDelivery] = []
+    while true {
+      let page: [WebhookDelivery]
+      do throws(LedgerError) { page = try await store.deliveries(query) } catch { throw .store(error) }
+      for known in page where known.destination == gone.destination && known.id != gone.id {
+        guard known.endpointID == nil else { continue }
+        found.append(ended(known, because: "the webhook replied 410 Gone to an earlier message of the task"))
+      }
+      guard page.count == query.limit, let last = page.last else { return found }
+      query.after = last.id
+    }
+  }
+
+  /// Returns a delivery that is given up without a request.
+  func ended(_ delivery: WebhookDelivery, because reason: String) -> WebhookDelivery {
+    var delivery = delivery
+    delivery.record(DeliveryAttempt(at: now(), error: reason))
+    delivery.finish(.failed, at: now())
+    return delivery
   }
 
   /// Records the results of attempts. The ledger writes them together.
@@ -153,8 +181,10 @@ package enum DeliveryPreparation: Sendable {
   case send(DeliveryTarget)
   /// The message is given up without a request.
   case refused(String)
-  /// Another service sends the message, or its endpoint is disabled.
+  /// Another service sends the message.
   case elsewhere
+  /// The message waits until its endpoint is enabled.
+  case disabled
 }
 
 /// The receiver of a message.

@@ -1,6 +1,7 @@
 internal import DequeModule
 internal import HeapModule
 internal import Limits
+internal import TransferCore
 package import TransferModel
 
 /// The state machine of the webhook dispatcher: it decides which messages are read from the ledger and which are sent. A plain value.
@@ -11,28 +12,6 @@ package import TransferModel
 /// - A message is sent after the commit with the result of the one before it. The order therefore survives a crash.
 /// - Messages that were just committed are sent from memory while the destination's window has room. Others are read from the ledger.
 package struct DeliveryQueue: Sendable {
-  /// A step that the shell carries out.
-  package enum Action: Sendable {
-    case attempt(WebhookDelivery)
-    case load(DueDeliveryRequest)
-    /// Reads a page of the destinations with pending deliveries.
-    case scan(after: DestinationID?)
-  }
-  /// A page of messages to read.
-  package struct DueDeliveryRequest: Sendable {
-    package let destination: DestinationID
-    package let limit: Int
-    package let excluded: Set<DeliveryID>
-    package let includesFutureAttempts: Bool
-  }
-  /// The limits of one destination.
-  package struct Policy: Sendable, Equatable {
-    package var maximumConcurrency = WebhookEndpoint.Settings.defaultConcurrency
-    /// Attempts a second; `nil` for no limit.
-    package var maximumPerSecond: Double?
-    package var isEnabled = true
-    package init() {}
-  }
   /// The clocks at an input.
   package struct Now: Sendable {
     package let wall: Timestamp
@@ -56,26 +35,29 @@ package struct DeliveryQueue: Sendable {
   private static let longestSleep = Duration.seconds(60)
   static let destinationsPerScan = 500
 
-  private var destinations: [DestinationID: DestinationQueue] = [:]
-  /// Destinations that responded well and have no messages now.
-  private var wellKnown: Set<DestinationID> = []
+  private var destinations = DestinationTable()
   /// The policies of endpoints.
   private var policies: [DestinationID: Policy] = [:]
   /// Destinations with messages to send: healthy ones, and the others.
-  private var proven = FairRing<Tenant?, DestinationID>()
-  private var unproven = FairRing<Tenant?, DestinationID>()
+  private var proven = FairRing<Tenant, DestinationID>()
+  private var unproven = FairRing<Tenant, DestinationID>()
   /// Destinations whose next page is to be read.
   private var toLoad = Deque<DestinationID>()
   private var pages = 0
   private var pools = AttemptPools()
+  /// Messages that are being sent or recorded, and that a client wants again.
+  private var redelivered: Set<DeliveryID> = []
   private var heldBytes = 0
   private var alarms = Heap<Alarm>()
-  /// The place from which the next scan continues; `nil` if no scan is wanted.
-  private var scan: ScanState?
-  private enum ScanState: Sendable { case wanted(after: DestinationID?), reading }
+  private var scan: ScanState
+  private enum ScanState: Sendable, Equatable {
+    case none
+    case wanted(after: DestinationID?)
+    /// A page is being read. Afterwards the scan may have to begin anew.
+    case reading(beginsAnew: Bool)
+  }
+  private var scanIncludesFutureAttempts = true
   private var shardsArrive = false
-  /// Whether a destination was left out for want of room.
-  private var hasUnknownDestinations = false
   /// The clocks at the last input, to notice that the wall clock was set back.
   private var lastClocks: Now
 
@@ -88,34 +70,52 @@ package struct DeliveryQueue: Sendable {
   /// The number of attempts that are running.
   package var inFlight: Int { pools.count }
   /// The number of messages in memory.
-  package var heldCount: Int { destinations.values.reduce(0) { $0 + $1.held.count } }
+  package var heldCount: Int { destinations.served.values.reduce(0) { $0 + $1.held.count } }
 
   // MARK: Inputs
 
   /// Replaces the policies of all endpoints.
-  package mutating func replacePolicies(_ policies: [DestinationID: Policy]) {
+  package mutating func replacePolicies(_ policies: [PendingDestination: Policy]) {
     let old = self.policies
-    self.policies = policies
-    for id in policies.keys.sorted() {
-      let isEnabled = policies[id]?.isEnabled == true
-      if isEnabled, old[id]?.isEnabled == false { change(id) { $0.reload() } }
-      if !isEnabled { change(id) { $0.releaseReady() } }
+    self.policies = Dictionary(policies.map { ($0.id, $1) }, uniquingKeysWith: { $1 })
+    for destination in policies.keys.sorted(by: { $0.id < $1.id }) {
+      let isEnabled = policies[destination]?.isEnabled == true
+      if isEnabled, old[destination.id]?.isEnabled == false, !InjectedFault.forgetsEnabledEndpoints.isPresent
+      {
+        reload([destination])
+      }
+      if !isEnabled { change(destination.id) { $0.releaseReady() } }
     }
   }
 
   /// Adds messages that were just committed.
   package mutating func add(_ deliveries: [WebhookDelivery], at now: Now) {
     for delivery in deliveries {
-      guard makeDestination(delivery.destination, of: delivery.tenant, isKnown: true) else { continue }
-      let hasRoom =
-        heldBytes < Limits.waitingDeliveryBytes.value && policy(of: delivery.destination).isEnabled
-        && !shardsArrive
-      change(delivery.destination) { destination in
-        if destination.tenant == nil { destination.tenant = delivery.tenant }
-        destination.add(delivery, isDue: delivery.nextAttemptAt <= now.wall, hasRoom: hasRoom)
-      }
+      let id = delivery.destination
+      // The messages of a disabled endpoint are read when it is enabled.
+      guard policy(of: id).isEnabled else { continue }
+      if destinations.note(delivery.nextAttemptAt, for: id) { continue }
+      // While the ledger is being scanned, it may have earlier messages to any destination.
+      guard
+        destinations.serve(
+          id, of: delivery.tenant, isKnown: scan == .none && destinations.isComplete,
+          includesFutureAttempts: false)
+      else { continue }
+      let hasRoom = heldBytes < Limits.waitingDeliveryBytes.value && !shardsArrive
+      change(id) { $0.add(delivery, isDue: delivery.nextAttemptAt <= now.wall, hasRoom: hasRoom) }
     }
   }
+
+  /// Sends a message again at a client's request. Messages that waited for it may now be sent.
+  package mutating func redeliver(_ delivery: WebhookDelivery, at now: Now) {
+    var isBusy = false
+    change(delivery.destination) { isBusy = $0.redeliver(delivery) }
+    if isBusy { redelivered.insert(delivery.id) } else { add([delivery], at: now) }
+    reload([PendingDestination(delivery.destination, of: delivery.tenant)])
+  }
+
+  /// - Returns: whether a client has asked for the message again since it was sent.
+  package mutating func takeRedelivery(of id: DeliveryID) -> Bool { redelivered.remove(id) != nil }
 
   /// Leaves new messages in the ledger until `addShards`, because the ledger may have earlier messages of their tasks.
   package mutating func prepareForShards() { shardsArrive = true }
@@ -126,30 +126,49 @@ package struct DeliveryQueue: Sendable {
   }
 
   /// Reads the ledger again, because it may have messages that are not in memory.
-  package mutating func rescan() {
-    scan = .wanted(after: nil)
+  /// - Parameter includesFutureAttempts: whether a clock may have been set back since the last attempts.
+  package mutating func rescan(includesFutureAttempts: Bool = true) {
+    scanIncludesFutureAttempts = scanIncludesFutureAttempts || includesFutureAttempts
+    beginScan()
     // Sorted, so that the same inputs have the same results.
-    for id in destinations.keys.sorted() { change(id) { $0.reload() } }
+    for id in destinations.served.keys.sorted() { change(id) { $0.reload() } }
+  }
+
+  private mutating func beginScan() {
+    destinations.willScan()
+    if case .reading = scan { scan = .reading(beginsAnew: true) } else { scan = .wanted(after: nil) }
+  }
+
+  /// Reads the messages to some destinations again, because the ledger may have some that are not in memory.
+  package mutating func reload(_ changed: [PendingDestination]) {
+    for destination in changed where policy(of: destination.id).isEnabled {
+      let isServed = destinations.serve(
+        destination.id, of: destination.tenant, isKnown: false, includesFutureAttempts: true)
+      if isServed { change(destination.id) { $0.reload() } }
+    }
   }
 
   /// Adds a page of a scan.
-  package mutating func scanned(_ page: [DestinationID], limit: Int) {
-    for id in page {
-      if destinations[id] != nil {
-        change(id) { $0.reload() }
-      } else {
-        _ = makeDestination(id, of: nil, isKnown: false)
-        change(id) { _ in }
-      }
-    }
-    if page.count < limit || hasUnknownDestinations {
-      scan = nil
+  package mutating func scanned(_ page: [PendingDestination], limit: Int) {
+    // A destination that waits for an attempt is left waiting.
+    reload(
+      page.filter { destination in
+        guard !scanIncludesFutureAttempts, let time = destination.nextAttemptAt else { return true }
+        return !destinations.note(time, for: destination.id)
+      })
+    if scan == .reading(beginsAnew: true) {
+      scan = .wanted(after: nil)
+    } else if page.count < limit || destinations.hasUnknownDestinations {
+      (scan, scanIncludesFutureAttempts) = (.none, false)
     } else {
-      scan = .wanted(after: page.last)
+      scan = .wanted(after: page.last?.id)
     }
   }
 
-  package mutating func scanFailed() { scan = .wanted(after: nil) }
+  package mutating func scanFailed() {
+    scan = .none
+    beginScan()
+  }
 
   /// Adds a page of messages; `nil` if it could not be read.
   package mutating func loaded(_ page: LoadedPage?, for id: DestinationID) {
@@ -159,18 +178,7 @@ package struct DeliveryQueue: Sendable {
         (destination.isLoading, destination.hasMore) = (false, true)
         return
       }
-      destination.tenant = destination.tenant ?? page.deliveries.first?.tenant
       destination.add(page.deliveries, isLast: page.isLast, nextAttemptAt: page.nextAttemptAt)
-    }
-  }
-
-  /// A page of messages that are due.
-  package struct LoadedPage: Sendable {
-    package let deliveries: [WebhookDelivery]
-    package let isLast: Bool
-    package let nextAttemptAt: Timestamp?
-    package init(_ deliveries: [WebhookDelivery], isLast: Bool, nextAttemptAt: Timestamp?) {
-      (self.deliveries, self.isLast, self.nextAttemptAt) = (deliveries, isLast, nextAttemptAt)
     }
   }
 
@@ -196,12 +204,14 @@ package struct DeliveryQueue: Sendable {
     for delivery in deliveries { change(delivery.destination) { $0.remove(delivery) } }
   }
 
-  /// Reports a message that another service sends now.
-  package mutating func released(_ delivery: WebhookDelivery) {
+  /// Reports a message that is left in the ledger.
+  /// - Parameter isSentHere: whether this service sends it later. Otherwise another service sends it now.
+  package mutating func released(_ delivery: WebhookDelivery, isSentHere: Bool = false) {
     let wasRunning = pools.end(delivery.id) != nil
     change(delivery.destination) { destination in
       if wasRunning { destination.inFlight -= 1 }
       destination.release(delivery)
+      if isSentHere { destination.reload() }
     }
   }
 
@@ -214,7 +224,7 @@ package struct DeliveryQueue: Sendable {
     ringAlarms(at: now)
     var actions: [Action] = []
     if case .wanted(let place) = scan {
-      scan = .reading
+      scan = .reading(beginsAnew: false)
       actions.append(.scan(after: place))
     }
     send(at: now, into: &actions)
@@ -235,15 +245,10 @@ package struct DeliveryQueue: Sendable {
       alarms.removeMin()
       change(first.destination) { destination in
         if destination.startAlarm == first.time { destination.startAlarm = nil }
-        // An alarm that was replaced does nothing.
-        guard destination.alarmAt == first.time else { return }
-        (destination.alarmFor, destination.alarmAt) = (nil, nil)
-        guard let due = destination.nextAttemptAt else { return }
-        if due <= now.wall {
-          (destination.hasMore, destination.nextAttemptAt) = (true, nil)
-        }
       }
     }
+    if let time = destinations.forgottenAt, time <= now.wall { beginScan() }
+    for id in destinations.wake(at: now.wall) { change(id) { _ in } }
   }
 
   private mutating func send(at now: Now, into actions: inout [Action]) {
@@ -253,33 +258,37 @@ package struct DeliveryQueue: Sendable {
 
   /// Sends one message of a destination that is in a ring.
   private mutating func send(_ id: DestinationID, at now: Now, into actions: inout [Action]) {
-    guard destinations[id] != nil else { return }
-    destinations[id]?.isQueued = false
+    _ = destinations.change(id) { $0.isQueued = false }
     guard let delivery = startNext(of: id, at: now) else { return }
     actions.append(.attempt(delivery))
     change(id) { _ in }
   }
 
   private mutating func startNext(of id: DestinationID, at now: Now) -> WebhookDelivery? {
-    guard mayStart(id, at: now), let delivery = destinations[id]?.ready.popFirst() else { return nil }
-    let isProven = destinations[id]?.health.isHealthy == true
-    destinations[id]?.inFlight += 1
-    if let rate = policy(of: id).maximumPerSecond {
-      let last = destinations[id]?.earliestStart ?? now.uptime
-      destinations[id]?.earliestStart = max(last, now.uptime) + .seconds(1 / rate)
+    guard mayStart(id, at: now) else { return nil }
+    let rate = policy(of: id).maximumPerSecond
+    var next: WebhookDelivery?
+    let destination = destinations.change(id) { destination in
+      next = destination.ready.popFirst()
+      guard next != nil else { return }
+      destination.inFlight += 1
+      guard let rate else { return }
+      destination.earliestStart =
+        max(destination.earliestStart ?? now.uptime, now.uptime) + .seconds(1 / rate)
     }
-    pools.start(delivery.id, to: id, isProven: isProven, at: now.uptime)
-    return delivery
+    guard let destination, let next else { return nil }
+    pools.start(next.id, to: id, isProven: destination.health.isHealthy, at: now.uptime)
+    return next
   }
 
   /// Returns whether the destination may get another attempt now. If only time is missing, sets an alarm.
   private mutating func mayStart(_ id: DestinationID, at now: Now) -> Bool {
-    guard let destination = destinations[id], policy(of: id).isEnabled else { return false }
+    guard let destination = destinations.served[id], policy(of: id).isEnabled else { return false }
     guard destination.inFlight < concurrency(of: destination) else { return false }
     let earliest = max(destination.earliestStart ?? now.uptime, destination.health.openUntil ?? now.uptime)
     guard earliest > now.uptime else { return true }
     if destination.startAlarm != earliest {
-      destinations[id]?.startAlarm = earliest
+      _ = destinations.change(id) { $0.startAlarm = earliest }
       alarms.insert(Alarm(time: earliest, destination: id))
     }
     return false
@@ -295,33 +304,30 @@ package struct DeliveryQueue: Sendable {
 
   private mutating func load(into actions: inout [Action]) {
     while pages < Self.pagesAtOnce, let id = toLoad.popFirst() {
-      guard var destination = destinations[id] else { continue }
-      destination.isQueuedToLoad = false
-      guard destination.hasMore, !destination.isLoading, policy(of: id).isEnabled,
-        heldBytes < Limits.waitingDeliveryBytes.value || destination.held.isEmpty
-      else {
-        destinations[id] = destination
-        continue
+      let isFull = heldBytes >= Limits.waitingDeliveryBytes.value
+      let isEnabled = policy(of: id).isEnabled
+      _ = destinations.change(id) { destination in
+        destination.isQueuedToLoad = false
+        guard destination.hasMore, !destination.isLoading, isEnabled, !isFull || destination.held.isEmpty
+        else { return }
+        let includesFuture = destination.beginLoading()
+        actions.append(
+          .load(
+            DueDeliveryRequest(
+              destination: id, limit: Self.pageSize, excluded: destination.held,
+              includesFutureAttempts: includesFuture)))
+        pages += 1
       }
-      let includesFuture = destination.beginLoading()
-      destinations[id] = destination
-      pages += 1
-      actions.append(
-        .load(
-          DueDeliveryRequest(
-            destination: id, limit: Self.pageSize, excluded: destination.held,
-            includesFutureAttempts: includesFuture)))
     }
-    // A scan for destinations that were left out.
-    if hasUnknownDestinations, scan == nil, destinations.count < Limits.destinations.value / 2 {
-      hasUnknownDestinations = false
-      scan = .reading
-      actions.append(.scan(after: nil))
-    }
+    guard destinations.hasUnknownDestinations, scan == .none, destinations.hasSpareRoom else { return }
+    destinations.willScan()
+    scan = .reading(beginsAnew: false)
+    actions.append(.scan(after: nil))
   }
 
   private func wakeTime(at now: Now) -> ContinuousClock.Instant? {
-    guard let time = [alarms.min?.time, pools.nextRoom].compactMap(\.self).min() else { return nil }
+    let due = destinations.nextDue.map { now.uptime + .seconds(max(0.001, $0.since(now.wall))) }
+    guard let time = [alarms.min?.time, pools.nextRoom, due].compactMap(\.self).min() else { return nil }
     return min(time, now.uptime + Self.longestSleep)
   }
 
@@ -329,37 +335,38 @@ package struct DeliveryQueue: Sendable {
 
   private func policy(of id: DestinationID) -> Policy { policies[id] ?? Policy() }
 
-  /// - Parameter isKnown: whether the ledger has no other messages to the destination.
-  /// - Returns: whether the destination is in memory.
-  private mutating func makeDestination(_ id: DestinationID, of tenant: Tenant?, isKnown: Bool) -> Bool {
-    if destinations[id] != nil { return true }
-    guard destinations.count < Limits.destinations.value else {
-      hasUnknownDestinations = true
-      return false
-    }
-    // While the ledger is being scanned, it may have earlier messages to any destination.
-    var made = DestinationQueue(id, of: tenant, isKnown: isKnown && scan == nil && !hasUnknownDestinations)
-    made.health = DestinationHealth(isHealthy: wellKnown.remove(id) != nil)
-    destinations[id] = made
-    return true
-  }
-
-  /// Changes a destination, then puts it into the queues that it belongs to.
+  /// Changes a destination that is served, then puts it into the queues that it belongs to.
   private mutating func change(_ id: DestinationID, _ body: (inout DestinationQueue) -> Void) {
-    guard let index = destinations.index(forKey: id) else { return }
-    let bytes = destinations.values[index].heldBytes
-    body(&destinations.values[index])
-    heldBytes += destinations.values[index].heldBytes - bytes
-    let destination = destinations.values[index]
-    if destination.isEmpty {
-      if destination.health.isHealthy { remember(id) }
-      destinations.remove(at: index)
+    guard let bytes = destinations.served[id]?.heldBytes else { return }
+    var destination = destinations.change(id, body)
+    let pauseEnd = destination?.health.openUntil.flatMap { wallTime(of: $0) }
+    if let pauseEnd, let known = destination, known.mayPause {
+      destination = destinations.change(id) { $0.pause(until: pauseEnd) }
+    }
+    guard let destination else { return }
+    heldBytes += destination.heldBytes - bytes
+    guard policy(of: id).isEnabled else {
+      if destination.held.isEmpty, !destination.isLoading { destinations.remove(id) }
       return
     }
-    guard policy(of: id).isEnabled else { return }
+    if destination.isIdle {
+      guard let due = destination.nextAttemptAt else { return destinations.remove(id) }
+      return destinations.wait(id, until: due, pauseEnd: pauseEnd)
+    }
+    enqueue(destination)
+  }
+
+  /// Returns the present wall time of an instant in the future; `nil` if it is past.
+  private func wallTime(of instant: ContinuousClock.Instant) -> Timestamp? {
+    guard instant > lastClocks.uptime else { return nil }
+    return lastClocks.wall.adding(seconds: (instant - lastClocks.uptime) / .seconds(1))
+  }
+
+  private mutating func enqueue(_ destination: DestinationQueue) {
+    let id = destination.id
     if !destination.ready.isEmpty, !destination.isQueued, destination.inFlight < concurrency(of: destination)
     {
-      destinations.values[index].isQueued = true
+      _ = destinations.change(id) { $0.isQueued = true }
       if destination.health.isHealthy {
         proven.append(id, of: destination.tenant)
       } else {
@@ -369,24 +376,12 @@ package struct DeliveryQueue: Sendable {
     if destination.hasMore, !destination.isLoading, !destination.isQueuedToLoad,
       destination.held.count < Limits.destinationDeliveries.value / 2
     {
-      destinations.values[index].isQueuedToLoad = true
+      _ = destinations.change(id) { $0.isQueuedToLoad = true }
       toLoad.append(id)
     }
-    setAlarm(index)
-  }
-
-  private mutating func setAlarm(_ index: Dictionary<DestinationID, DestinationQueue>.Index) {
-    guard let due = destinations.values[index].nextAttemptAt, destinations.values[index].alarmFor != due
-    else { return }
-    destinations.values[index].alarmFor = due
-    let left = min(max(0.001, due.since(lastClocks.wall)), Self.longestSleep / .seconds(1))
-    let time = lastClocks.uptime + .seconds(left)
-    destinations.values[index].alarmAt = time
-    alarms.insert(Alarm(time: time, destination: destinations.keys[index]))
-  }
-
-  private mutating func remember(_ id: DestinationID) {
-    if wellKnown.count >= Limits.destinations.value { wellKnown.removeAll() }
-    wellKnown.insert(id)
+    if let due = destination.nextAttemptAt, destination.alarmFor != due {
+      _ = destinations.change(id) { $0.alarmFor = due }
+      destinations.setAlarm(for: id, at: due)
+    }
   }
 }

@@ -1,19 +1,20 @@
 internal import DequeModule
 internal import Limits
+internal import TransferCore
 internal import TransferModel
 
 /// The messages to one destination, as far as they are in memory, and the destination's health. A plain value.
 struct DestinationQueue: Sendable {
   /// The messages of one task in order: one is the first, the others wait.
   struct Lane: Sendable {
+    let first: DeliveryID
     var followers = Deque<WebhookDelivery>()
     /// Whether further messages of the task may be in the ledger only.
     var mayHaveStoredFollowers: Bool
   }
 
   let id: DestinationID
-  /// `nil` until the first message was read.
-  var tenant: Tenant?
+  let tenant: Tenant
   /// Messages that can be sent now.
   var ready = Deque<WebhookDelivery>()
   private(set) var lanes: [TaskID: Lane] = [:]
@@ -32,10 +33,9 @@ struct DestinationQueue: Sendable {
   private var storedTasks: Set<TaskID>?
   /// Whether the destination waits for its turn to send, and to read its next page.
   var (isQueued, isQueuedToLoad) = (false, false)
-  /// The value of `nextAttemptAt` for which an alarm is set, and the alarm for the next start.
+  /// The value of `nextAttemptAt` for which an alarm is set.
   var alarmFor: Timestamp?
-  /// The time of the alarm for `alarmFor`.
-  var alarmAt: ContinuousClock.Instant?
+  /// The alarm for the next start.
   var startAlarm: ContinuousClock.Instant?
   /// The earliest start of the next attempt, by the limit of the rate.
   var earliestStart: ContinuousClock.Instant?
@@ -43,16 +43,19 @@ struct DestinationQueue: Sendable {
   private var includesFutureAttempts: Bool
   var health = DestinationHealth()
 
-  init(_ id: DestinationID, of tenant: Tenant?, isKnown: Bool) {
+  init(_ id: DestinationID, of tenant: Tenant, isKnown: Bool, includesFutureAttempts: Bool) {
     self.id = id
     self.tenant = tenant
     hasMore = !isKnown
     storedTasks = isKnown ? [] : nil
-    includesFutureAttempts = !isKnown
+    self.includesFutureAttempts = includesFutureAttempts
   }
 
-  /// Whether nothing is known that is still to be sent.
-  var isEmpty: Bool { held.isEmpty && !hasMore && !isLoading && nextAttemptAt == nil }
+  /// Whether no message is in memory, and none in the ledger is due.
+  var isIdle: Bool { held.isEmpty && !hasMore && !isLoading }
+
+  /// Whether messages are to be sent or read, and none is on its way.
+  var mayPause: Bool { inFlight == 0 && !isLoading && (hasMore || !ready.isEmpty) }
 
   var hasRoom: Bool { held.count < Limits.destinationDeliveries.value }
 
@@ -79,12 +82,24 @@ struct DestinationQueue: Sendable {
       return
     }
     hold(delivery)
-    if let task, lanes[task] != nil {
+    if let task, lanes[task] != nil, !InjectedFault.sendsOutOfOrder.isPresent {
       lanes[task]?.followers.append(delivery)
     } else {
-      if let task { lanes[task] = Lane(mayHaveStoredFollowers: false) }
+      if let task { lanes[task] = Lane(first: delivery.id, mayHaveStoredFollowers: false) }
       ready.append(delivery)
     }
+  }
+
+  /// Sends a message that a client wants again, if it is in memory.
+  /// - Returns: whether it is being sent, or its result is being recorded.
+  mutating func redeliver(_ delivery: WebhookDelivery) -> Bool {
+    guard held.contains(delivery.id), !ready.contains(where: { $0.id == delivery.id }) else { return false }
+    guard let task = delivery.taskID,
+      let place = lanes[task]?.followers.firstIndex(where: { $0.id == delivery.id })
+    else { return true }
+    lanes[task]?.followers.remove(at: place)
+    ready.append(delivery)
+    return false
   }
 
   /// - Returns: whether the page includes messages whose last attempt lies in the future.
@@ -104,7 +119,7 @@ struct DestinationQueue: Sendable {
           lanes[task]?.mayHaveStoredFollowers = true
           continue
         }
-        lanes[task] = Lane(mayHaveStoredFollowers: true)
+        lanes[task] = Lane(first: delivery.id, mayHaveStoredFollowers: true)
         storedTasks?.remove(task)
       }
       hold(delivery)
@@ -124,7 +139,11 @@ struct DestinationQueue: Sendable {
 
   /// Notes that the first message of a task may be in the ledger only.
   private mutating func note(_ delivery: WebhookDelivery) {
-    guard let task = delivery.orderedTask, storedTasks != nil else { return }
+    if let task = delivery.orderedTask { note(task) }
+  }
+
+  private mutating func note(_ task: TaskID) {
+    guard storedTasks != nil else { return }
     storedTasks?.insert(task)
     if storedTasks.map({ $0.count > 16 * Limits.destinationDeliveries.value }) == true { storedTasks = nil }
   }
@@ -139,25 +158,34 @@ struct DestinationQueue: Sendable {
       // The page that is being read omits it.
       if isLoading { missedDuringLoad = true }
     }
-    guard let task = delivery.orderedTask, var lane = lanes.removeValue(forKey: task) else { return }
-    if delivery.state == .pending {
+    guard let task = delivery.taskID, var lane = lanes[task] else { return }
+    guard lane.first == delivery.id else {
+      lanes[task]?.followers.removeAll { $0.id == delivery.id }
+      return
+    }
+    lanes[task] = nil
+    // The others do not wait for a message that a client wants again.
+    if delivery.state == .pending, delivery.place != .unordered {
       // The others wait in the ledger.
       for follower in lane.followers { drop(follower) }
       note(delivery)
     } else if var next = lane.followers.popFirst() {
       next.place = .promoted
       ready.append(next)
-      lanes[task] = lane
+      lanes[task] = Lane(
+        first: next.id, followers: lane.followers, mayHaveStoredFollowers: lane.mayHaveStoredFollowers)
     } else if lane.mayHaveStoredFollowers {
       hasMore = true
-      note(delivery)
+      note(task)
     }
   }
 
   /// Removes a message that another service sends, and the messages that wait for it.
   mutating func release(_ delivery: WebhookDelivery) {
     drop(delivery)
-    guard let task = delivery.orderedTask, let lane = lanes.removeValue(forKey: task) else { return }
+    guard let task = delivery.taskID, lanes[task]?.first == delivery.id,
+      let lane = lanes.removeValue(forKey: task)
+    else { return }
     for follower in lane.followers { drop(follower) }
   }
 
@@ -168,6 +196,19 @@ struct DestinationQueue: Sendable {
     ready.removeAll()
     hasMore = true
     if isLoading { missedDuringLoad = true }
+  }
+
+  /// Leaves all messages in the ledger until a time.
+  mutating func pause(until time: Timestamp) {
+    releaseReady()
+    (hasMore, nextAttemptAt, storedTasks) = (false, time, nil)
+  }
+
+  /// Notes that the time of `alarmFor` has come.
+  mutating func alarmRings(at now: Timestamp) {
+    alarmFor = nil
+    guard let due = nextAttemptAt, due <= now else { return }
+    (hasMore, nextAttemptAt) = (true, nil)
   }
 
   /// Reads the ledger again, because another service may have left messages there.

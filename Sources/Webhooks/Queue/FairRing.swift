@@ -6,6 +6,7 @@ struct FairRing<Group: Hashable & Sendable, Element: Sendable>: Sendable {
   private var members: [Group: Deque<Element>] = [:]
 
   var isEmpty: Bool { groups.isEmpty }
+  var groupCount: Int { groups.count }
 
   mutating func append(_ element: Element, of group: Group) {
     if members[group] == nil { groups.append(group) }

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import JSON
 import TestSupport
@@ -67,6 +68,39 @@ import Testing
         #expect(list.contains { $0.id == task.id })
       }
     }
+    #expect(ferries.map { $0.terminate() } == [0, 0])
+  }
+
+  @Test func `change of a webhook endpoint holds at both services when the reply arrives`() throws {
+    let ferries = try two()
+    let all = try (0..<4).flatMap { _ in try sessions("{}", at: ferries) }
+    let receiver = WebhookReceiver()
+    let endpoint = try ferries[0].call("POST", "/v1/webhooks/endpoints", #"{"url":"\#(receiver.url)"}"#).json
+    let path = "/v1/webhooks/endpoints/\(endpoint.id)"
+    let count = all.count
+    /// Runs a task in each session, and returns their messages.
+    func messages(after earlier: Int) throws -> [TestOrigin.Request] {
+      for session in all { _ = try ferries[1].run(origin.url + "/a", session: session) }
+      return receiver.waitForRequests(earlier..<earlier + count)
+    }
+    #expect(try messages(after: 0).count == count)
+    let rotated = try ferries[0].call("POST", path + "/rotate-secret", #"{"overlap":0}"#).json
+    let key = try #require(Data(base64Encoded: String(rotated["secret"]?.string?.dropFirst(6) ?? "")))
+    let signedAnew = try messages(after: count)
+    #expect(signedAnew.count == count)
+    for message in signedAnew {
+      let signed =
+        Array("\(message["webhook-id"] ?? "").\(message["webhook-timestamp"] ?? "").".utf8) + message.body
+      let code = HMAC<SHA256>.authenticationCode(for: signed, using: SymmetricKey(data: key))
+      #expect(message["webhook-signature"] == "v1," + Data(code).base64EncodedString())
+    }
+    // The owner of the shared session sends it.
+    for ferry in ferries { #expect(try ferry.call("POST", path + "/test").status == 202) }
+    #expect(receiver.waitForRequests(2 * count..<2 * count + 2).count == 2)
+    #expect(try ferries[1].call("PATCH", path, #"{"state":"disabled"}"#).status == 200)
+    #expect(try ferries[0].call("POST", path + "/test").status == 409)
+    #expect(try ferries[0].call("DELETE", path).status == 204)
+    #expect(try ferries[1].call("GET", path).status == 404)
     #expect(ferries.map { $0.terminate() } == [0, 0])
   }
 

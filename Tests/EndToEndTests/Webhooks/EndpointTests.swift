@@ -66,6 +66,21 @@ import Testing
     }
   }
 
+  @Test func `gone webhook of a session gets no further message of the task`() throws {
+    // All messages exist before the first attempt.
+    let ferry = try FerryProcess(options: ["--webhook-schedule", "1,1"])
+    let receiver = WebhookReceiver(["410 Gone"])
+    let session = try ferry.session(
+      delegate:
+        #"{"webhook":{"url":"\#(receiver.url)","events":["task.didCreate","task.didChangeState","task.didComplete"]}}"#
+    )
+    let task = try ferry.create(origin.url + "/", session: session)
+    let ended = try deliveries(ferry, "task=\(task)") { $0["state"]?.string == "failed" }
+    #expect(ended.count >= 3 && receiver.messages.count == 1)
+    let reasons = ended.dropFirst().map { $0["attempts"]?.elements?.first?["error"]?.string }
+    #expect(Set(reasons) == ["the webhook replied 410 Gone to an earlier message of the task"])
+  }
+
   @Test func `gone endpoint is disabled and keeps its messages`() throws {
     let ferry = try FerryProcess()
     let (receiver, witness) = (WebhookReceiver(["410 Gone"]), WebhookReceiver())

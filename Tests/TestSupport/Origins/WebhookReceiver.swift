@@ -28,9 +28,12 @@ package final class WebhookReceiver: Sendable {
   }
 
   /// Waits, at most a minute, for the first attempt.
-  package func waitForRequest() -> TestOrigin.Request? {
-    for _ in 0..<6000 where origin.requests.isEmpty { usleep(10_000) }
-    return origin.requests.first
+  package func waitForRequest() -> TestOrigin.Request? { waitForRequests(0..<1).first }
+
+  /// Waits, at most a minute, for some of the attempts.
+  package func waitForRequests(_ places: Range<Int>) -> [TestOrigin.Request] {
+    for _ in 0..<6000 where origin.requests.count < places.upperBound { usleep(10_000) }
+    return Array(origin.requests.prefix(places.upperBound).dropFirst(places.lowerBound))
   }
 
   /// The types of the attempts.
