@@ -8,7 +8,7 @@ RELEASE_FLAGS = -c release --scratch-path $(RELEASE_PLACE) --static-swift-stdlib
 	-Xcc -ffunction-sections -Xcc -fdata-sections \
 	-Xcc -ffile-prefix-map=$(CURDIR)=. -Xcc -ffile-prefix-map=$(RELEASE_PLACE)=.build
 
-.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check prose race side-by-side cost load kill takeover idle faults cache uptime fairness growth fuzz parsers fuzz-parsers simulate clients schemathesis clean
+.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check prose race side-by-side cost load kill deliveries takeover idle faults cache uptime fairness growth fuzz parsers fuzz-parsers simulate clients schemathesis clean
 
 demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -92,6 +92,10 @@ load: demo-packages release
 
 kill: demo-packages release
 	Benchmarks/chaos/kill.py
+
+# Delivers messages to receivers that fail 30 % of the attempts, and kills the service meanwhile. DELIVERIES is optional.
+deliveries: demo-packages release
+	Benchmarks/chaos/deliveries.py $(DELIVERIES)
 
 # Kills two services of one data directory in turn.
 takeover: demo-packages release

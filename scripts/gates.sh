@@ -11,6 +11,7 @@ declare -A gates=(
   [race]="Benchmarks/measuring/race.py 5 --only=batch --peers=aria2 --at-least=0.8"
   [load]="Benchmarks/measuring/load.py --quick"
   [kill]="Benchmarks/chaos/kill.py 5"
+  [deliveries]="Benchmarks/chaos/deliveries.py"
   [takeover]="Benchmarks/chaos/takeover.py 12"
   [faults]="Benchmarks/chaos/faults.py 12 --tasks=200"
   [idle]="Benchmarks/measuring/idle.py --quick"
@@ -30,7 +31,7 @@ declare -A gates=(
   [debian13]="make debian13-test"
 )
 # The binary is built before the gates that run it, and the tests before the gates that run them elsewhere.
-order=(deploy release race load kill takeover faults idle uptime fairness parsers clients schemathesis check fuzz fuzz-parsers image
+order=(deploy release race load kill deliveries takeover faults idle uptime fairness parsers clients schemathesis check fuzz fuzz-parsers image
   package dist tests newer-libcurl debian13)
 [ $# = 0 ] || order=("$@")
 
