@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Delivers messages to receivers that fail 30 % of the attempts, and kills the service (-9) twice meanwhile.
 
-Four endpoints and the webhook of a session receive every event of the tasks. At the end, every event of the journal must have arrived at
-every destination, with one webhook-id and one body, and the messages of a task must have come in the order of its events. A message
-that Ferry gave up because its attempts were used up is sent again first, as its client would do. No destination may starve, and
-memory must stay bounded.
+Four endpoints and the webhook of a session receive every event of the tasks. At the end, every event of the journal must have arrived
+at every destination, with one webhook-id and one body. The messages of a task must have come in the order of its events. A message
+that Ferry gave up is sent again first, as its client would do. No destination may starve, and memory must stay bounded.
 usage: deliveries.py [deliveries] [--seed=N]"""
 import calendar, collections, os, random, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))

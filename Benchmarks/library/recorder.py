@@ -2,7 +2,7 @@
 
 One thread serves all connections, so the lines of the record are in the order of the replies. http.server would need more CPU time
 than Ferry."""
-import collections, heapq, multiprocessing, random, resource, select, socket, time
+import collections, heapq, json, random, resource, select, socket, subprocess, sys, time
 
 # `time` is in seconds since 1970. `digest` is equal for equal bodies of one run. `body` begins with type and timestamp.
 Arrival = collections.namedtuple("Arrival", "time receiver status id type timestamp task digest")
@@ -18,15 +18,16 @@ class Recorder:
     def __init__(self, path, receivers, loss=0.3, seed=0):
         self.path, self.read, self.rest = path, 0, b""
         raise_descriptors()
-        listeners = {}
+        listeners, about = [], {}
         for number, (name, behaviour) in enumerate(receivers.items()):
             address = f"127.1.{number // 250}.{number % 250 + 1}"
             listener = socket.create_server((address, 0), backlog=1024)
-            listeners[listener] = (name, behaviour)
-        self.urls = {name: "http://{}:{}/hook".format(*listener.getsockname()) for listener, (name, _) in listeners.items()}
+            listeners.append(listener)
+            about[listener.fileno()] = (name, behaviour)
+        self.urls = {name: "http://{}:{}/hook".format(*listener.getsockname()) for name, listener in zip(receivers, listeners)}
         open(path, "w").close()
-        self.process = multiprocessing.get_context("fork").Process(target=serve, args=(listeners, path, loss, seed), daemon=True)
-        self.process.start()
+        self.process = subprocess.Popen([sys.executable, __file__, json.dumps(about), path, str(loss), str(seed)],
+                                        stdin=subprocess.PIPE, pass_fds=tuple(about))
         for listener in listeners:
             listener.close()
 
@@ -41,8 +42,8 @@ class Recorder:
         return [Arrival(float(came), receiver, int(status), *others) for came, receiver, status, *others in fields]
 
     def stop(self):
-        self.process.terminate()
-        self.process.join()
+        self.process.stdin.close()
+        self.process.wait()
 
 
 def raise_descriptors():
@@ -55,11 +56,14 @@ class Connection:
         self.socket, self.name, self.behaviour, self.rest = one, name, behaviour, b""
 
 
-def serve(listeners, path, loss, seed):
+def serve(about, path, loss, seed):
+    """Serves the listeners of `about`, by descriptor."""
     chance, poll, connections = random.Random(seed), select.epoll(), {}
-    by_descriptor = {listener.fileno(): (listener, *about) for listener, about in listeners.items()}
+    by_descriptor = {int(descriptor): (socket.socket(fileno=int(descriptor)), *others) for descriptor, others in about.items()}
     for descriptor in by_descriptor:
         poll.register(descriptor, select.EPOLLIN)
+    # The standard input ends with the process that started this one.
+    poll.register(sys.stdin.fileno(), select.EPOLLIN)
     # The replies of slow receivers: time, descriptor, connection.
     later = []
     with open(path, "wb", buffering=0) as record:
@@ -67,6 +71,8 @@ def serve(listeners, path, loss, seed):
             timeout = max(0, later[0][0] - time.monotonic()) if later else -1
             lines = []
             for descriptor, _ in poll.poll(timeout):
+                if descriptor == sys.stdin.fileno():
+                    return
                 if descriptor in by_descriptor:
                     listener, name, behaviour = by_descriptor[descriptor]
                     one, _ = listener.accept()
@@ -134,3 +140,7 @@ def between(body, start):
     """Returns the text from `start` to the next quotation mark."""
     place = body.find(start)
     return "" if place < 0 else body[place + len(start):body.index(b'"', place + len(start))].decode()
+
+
+if __name__ == "__main__":
+    serve(json.loads(sys.argv[1]), sys.argv[2], float(sys.argv[3]), int(sys.argv[4]))

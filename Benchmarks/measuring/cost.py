@@ -6,11 +6,12 @@ Other load hardly changes the numbers. If a number is too high, it is measured t
 usage: cost.py [--only=WORK,...]             fails if a task costs more than recorded
        cost.py --write [--only=WORK,...]     records medians of three runs
        cost.py --profile WORK                prints the functions with the most instructions"""
-import concurrent.futures, itertools, os, platform, sys
+import atexit, concurrent.futures, itertools, os, platform, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from harness import *
 from callgrind import Counted, program, readable
 from peers.ferry import count_ends, specification
+from recorder import Recorder
 
 RECORD = os.path.join(ROOT, "Benchmarks/measuring/cost.json")
 LARGE = 16 << 20
@@ -22,6 +23,8 @@ GLUE = ("partial apply", "thunk for", "@objc closure", "DispatchQueue.", "closur
         "closure #1 in closure #1 in DispatchQueue.", "dispatch_", "_dispatch_")
 # Two services run at once, as many as the smallest machine has cores.
 AT_ONCE = 2
+# The endpoints that receive the end of each task.
+ENDPOINTS = 10
 
 
 def tasks(session):
@@ -71,6 +74,25 @@ def batch(kind):
     return prepare
 
 
+def delivery(ferry, origin):
+    """A webhook message. The end of each task of a batch goes to ten endpoints, so a message has a tenth of a task's cost."""
+    recorder = Recorder(f"{ferry.directory}/record", {f"{i}": "good" for i in range(ENDPOINTS)})
+    atexit.register(recorder.stop)
+    for url in recorder.urls.values():
+        status, reply = ferry.call("POST", "/v1/webhooks/endpoints", {"url": url})
+        assert status == 201, reply
+    run_batch = batch("data")(ferry, origin)
+
+    def run(count):
+        run_batch(count // ENDPOINTS)
+        arrived, deadline = 0, time.monotonic() + 60
+        while arrived < count:
+            arrived += len(recorder.arrivals())
+            assert time.monotonic() < deadline, f"{arrived} of {count} messages arrived"
+            time.sleep(0.02)
+    return run
+
+
 def background(ferry, origin):
     """A POST and its end, if a worker outside the measurement performs the task."""
     status, session = ferry.call("POST", "/v1/sessions", {"type": "background", "identifier": "cost", "delegate": {}})
@@ -113,7 +135,7 @@ class Work:
 # has.
 WORKS = {"post": Work(post, 50, 300, 0.04, 0.04), "wait": Work(wait, 50, 300, 0.05, 0.05), "get": Work(get, 50, 400, 0.04, 0.03),
          "batch": Work(batch("download"), 300, 800, 0.08, 0.08), "data": Work(batch("data"), 300, 800, 0.08, 0.08),
-         "background": Work(background, 50, 200, 0.20, 0.20),
+         "delivery": Work(delivery, 500, 2000, 0.08, 0.08), "background": Work(background, 50, 200, 0.20, 0.20),
          "large": Work(large, 1, 3, 0.05, 0.25)}
 
 
@@ -158,7 +180,7 @@ def all_costs(where, names, rounds):
     return found
 
 
-LONGEST_FIRST = ("background", "batch", "data", "wait", "post", "large", "get")
+LONGEST_FIRST = ("background", "delivery", "batch", "data", "wait", "post", "large", "get")
 
 
 def middle(runs, unit):
