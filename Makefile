@@ -8,7 +8,7 @@ RELEASE_FLAGS = -c release --scratch-path $(RELEASE_PLACE) --static-swift-stdlib
 	-Xcc -ffunction-sections -Xcc -fdata-sections \
 	-Xcc -ffile-prefix-map=$(CURDIR)=. -Xcc -ffile-prefix-map=$(RELEASE_PLACE)=.build
 
-.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check prose race side-by-side cost load kill deliveries takeover idle faults cache uptime fairness growth fuzz parsers fuzz-parsers simulate clients schemathesis clean
+.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check prose race side-by-side cost load kill deliveries takeover idle faults cache uptime fairness dead-endpoints growth fuzz parsers fuzz-parsers simulate clients schemathesis clean
 
 demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -117,6 +117,10 @@ uptime: demo-packages release
 # Measures how much a tenant or a server slows down the others.
 fairness: demo-packages release
 	Benchmarks/measuring/fairness.py
+
+# Measures how much 1,000 dead webhook destinations delay a good one.
+dead-endpoints: demo-packages release
+	Benchmarks/measuring/dead_endpoints.py
 
 # Measures requests and starts with 100, 10,000 and 1,000,000 tasks. SIZES is optional, with commas between numbers.
 growth: demo-packages release

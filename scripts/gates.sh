@@ -17,6 +17,7 @@ declare -A gates=(
   [idle]="Benchmarks/measuring/idle.py --quick"
   [uptime]="Benchmarks/measuring/uptime.py 8000"
   [fairness]="Benchmarks/measuring/fairness.py"
+  [dead-endpoints]="Benchmarks/measuring/dead_endpoints.py"
   [parsers]="make parsers"
   [fuzz-parsers]="make fuzz-parsers SECONDS=20"
   [clients]="scripts/clients.sh"
@@ -31,7 +32,7 @@ declare -A gates=(
   [debian13]="make debian13-test"
 )
 # The binary is built before the gates that run it, and the tests before the gates that run them elsewhere.
-order=(deploy release race load kill deliveries takeover faults idle uptime fairness parsers clients schemathesis check fuzz fuzz-parsers image
+order=(deploy release race load kill deliveries takeover faults idle uptime fairness dead-endpoints parsers clients schemathesis check fuzz fuzz-parsers image
   package dist tests newer-libcurl debian13)
 [ $# = 0 ] || order=("$@")
 
