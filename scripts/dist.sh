@@ -26,7 +26,7 @@ packaging/describe.py "$place" "$version" "$SOURCE_DATE_EPOCH"
 cp packaging/ferry.env "$place/etc/"
 cp README.md CHANGELOG.md LICENSE "$place/"
 cp docs/*.md "$place/docs/"
-cp -r deploy "$place/"
+cp -r deploy examples "$place/"
 
 # The files are sorted, belong to user 0, and have the commit's time.
 pack() {

@@ -10,6 +10,9 @@ package enum ServerFiles {
   /// Returns the path of a program in `Tests/Clients`.
   package static func client(_ name: String) -> String { checkout + "/Tests/Clients/" + name }
 
+  /// Returns the path of a program in `examples`.
+  package static func example(_ name: String) -> String { checkout + "/examples/" + name }
+
   package static var openAPI: String { checkout + "/openapi.yaml" }
 
   /// The Python that `scripts/test-venv.sh` installs.
