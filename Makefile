@@ -8,7 +8,7 @@ RELEASE_FLAGS = -c release --scratch-path $(RELEASE_PLACE) --static-swift-stdlib
 	-Xcc -ffunction-sections -Xcc -fdata-sections \
 	-Xcc -ffile-prefix-map=$(CURDIR)=. -Xcc -ffile-prefix-map=$(RELEASE_PLACE)=.build
 
-.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check prose race side-by-side cost load kill deliveries takeover idle faults cache uptime fairness dead-endpoints growth fuzz parsers fuzz-parsers simulate clients schemathesis clean
+.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check prose race side-by-side cost load kill deliveries group-completion takeover idle faults cache uptime fairness dead-endpoints growth fuzz parsers fuzz-parsers simulate clients schemathesis clean
 
 demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -96,6 +96,10 @@ kill: demo-packages release
 # Delivers messages to receivers that fail 30 % of the attempts, and kills the service meanwhile. DELIVERIES is optional.
 deliveries: demo-packages release
 	Benchmarks/chaos/deliveries.py $(DELIVERIES)
+
+# Ends a group of 10,000 tasks while the service is killed. ROUNDS is optional.
+group-completion: demo-packages release
+	Benchmarks/chaos/group.py $(ROUNDS)
 
 # Kills two services of one data directory in turn.
 takeover: demo-packages release

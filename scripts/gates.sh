@@ -12,6 +12,7 @@ declare -A gates=(
   [load]="Benchmarks/measuring/load.py --quick"
   [kill]="Benchmarks/chaos/kill.py 5"
   [deliveries]="Benchmarks/chaos/deliveries.py"
+  [group-completion]="Benchmarks/chaos/group.py 1"
   [takeover]="Benchmarks/chaos/takeover.py 12"
   [faults]="Benchmarks/chaos/faults.py 12 --tasks=200"
   [idle]="Benchmarks/measuring/idle.py --quick"
@@ -32,7 +33,7 @@ declare -A gates=(
   [debian13]="make debian13-test"
 )
 # The binary is built before the gates that run it, and the tests before the gates that run them elsewhere.
-order=(deploy release race load kill deliveries takeover faults idle uptime fairness dead-endpoints parsers clients schemathesis check fuzz fuzz-parsers image
+order=(deploy release race load kill deliveries group-completion takeover faults idle uptime fairness dead-endpoints parsers clients schemathesis check fuzz fuzz-parsers image
   package dist tests newer-libcurl debian13)
 [ $# = 0 ] || order=("$@")
 
@@ -42,7 +43,7 @@ for gate in "${order[@]}"; do
   [ -n "${gates[$gate]:-}" ] || { echo "no gate is called $gate" >&2; exit 64; }
   begun=$SECONDS
   if ${gates[$gate]} >".build/gates/$gate" 2>&1; then outcome=passed; else outcome=FAILED failed+=("$gate"); fi
-  printf '%-14s %s in %d s\n' "$gate" "$outcome" $((SECONDS - begun))
+  printf '%-16s %s in %d s\n' "$gate" "$outcome" $((SECONDS - begun))
   [ "$outcome" = passed ] || tail -20 ".build/gates/$gate"
 done
 [ ${#failed[@]} = 0 ] || { echo "failed: ${failed[*]}" >&2; exit 1; }
