@@ -97,7 +97,7 @@ struct EventPages: Sendable {
   }
 }
 
-/// Detects the first event of a stream. Comments, such as heartbeats, are not events.
+/// Detects the first event of a stream, which begins with the field `retry`. Comments, such as heartbeats, are not events.
 private final class EventDetector: Sendable {
   private let subscription: EventSubscription
   private let unread = Mutex([UInt8]())
@@ -107,7 +107,7 @@ private final class EventDetector: Sendable {
   func hasEvent() -> Bool {
     unread.withLock { unread in
       while let bytes = subscription.read(maximum: EventSubscription.readyBytes) { unread += bytes }
-      return ServerSentEvents.split(unread).contains { ServerSentEvents.type(of: $0) != nil }
+      return ServerSentEvents.split(unread).contains { !ServerSentEvents.data(of: $0).isEmpty }
     }
   }
 }

@@ -112,6 +112,16 @@ import Testing
     #expect(Int64(ended["nextAfter"]?.string ?? "") ?? 0 > Int64(after) ?? .max)
   }
 
+  @Test func `first event ends the wait of a page`() throws {
+    let body = #"{"kind":"data","resume":true,"request":{"url":"\#(origin.url)/gate","timeoutInterval":0.3}}"#
+    let task = try place.call("POST", "/v1/tasks", body).json.id
+    let start = ContinuousClock.now
+    let ended = try page("/v1/tasks/\(task)", "?after=0&types=task.didComplete", wait: "60").json
+    #expect(ended["items"]?.elements?.map { $0["type"]?.string } == ["task.didComplete"])
+    #expect(ContinuousClock.now - start < .seconds(30))
+    gate.openForGood()
+  }
+
   @Test func `cursor beyond the journal resets the page`() throws {
     let page = try page("/v1", "?after=999999999999&limit=1").json
     #expect(page["items"]?.elements?.first?["type"]?.string == "events.didReset")
