@@ -42,6 +42,29 @@ import Testing
     #expect(try place.ferry.body(of: id) == ResumableOrigin.body)
   }
 
+  @Test func `fifth death of the service ends the task`() throws {
+    let place = try BackgroundFixture()
+    // The origin does not respond.
+    let origin = TestOrigin { _, socket in
+      _ = try? socket.readSome()
+      return false
+    }
+    let body = #"{"kind":"data","resume":true,"request":{"url":"\#(origin.url)"},"retry":{"backoff":0.01}}"#
+    let id = try place.ferry.call("POST", "/v1/tasks", body).json.id
+    for deaths in 1...5 {
+      let task = try place.ferry.poll("/v1/tasks/\(id)") { _ in origin.requests.count == deaths }
+      #expect(task["state"]?.string == "running" && task["retryCount"]?.integer == Int64(deaths - 1))
+      place.stop(SIGKILL)
+      try place.start()
+    }
+    let error = try place.ferry.end(of: id)["error"]
+    #expect(error?["domain"]?.string == "FerryErrorDomain")
+    #expect(error?["name"]?.string == "attemptLimitReached")
+    place.stop(SIGKILL)
+    try place.start()
+    #expect(try place.ferry.task(id)["error"] == error && origin.requests.count == 5)
+  }
+
   @Test func `waiting task survives the service`() throws {
     let place = try BackgroundFixture()
     let origin = FailingOrigin("503 Busy", "2", times: 1)
