@@ -1,7 +1,12 @@
+internal import CCurl
+
 /// libcurl's result of a transfer (`CURLcode`).
 package struct CurlResult: Sendable, Equatable {
   package let code: Int
   package init(code: Int) { self.code = code }
+
+  /// libcurl's description (`curl_easy_strerror`).
+  package var reason: String { String(cString: curl_easy_strerror(CURLcode(UInt32(code)))) }
 
   package static let ok = CurlResult(code: 0)
   package static let unsupportedProtocol = CurlResult(code: 1)

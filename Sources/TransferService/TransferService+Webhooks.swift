@@ -112,7 +112,11 @@ extension TenantView {
   }
 
   package func deleteEndpoint(_ id: EndpointID) async throws(ServiceError) {
-    try await service.endpoints.delete(id, of: tenant)
+    let endpoint = try await service.endpoints.delete(id, of: tenant)
+    // Those of other services end when they are due.
+    service.endpoints.spawn { [outbox = service.outbox] in
+      try? await outbox.giveUpMessages(toDeleted: endpoint)
+    }
   }
 
   package func testEndpoint(_ id: EndpointID) async throws(ServiceError) -> ShownDelivery {

@@ -264,6 +264,11 @@ package final class TransferService: Sendable {
   /// - Returns: the host and path of a request for the URL, or `nil` if the URL has none.
   package static func place(ofURL url: String) -> (host: String, path: String)? { OriginURL.hostAndPath(url) }
 
+  /// - Returns: whether two URLs have the same scheme, host and port.
+  package static func isSameOrigin(_ one: String, _ other: String) -> Bool {
+    OriginURL.isSameOrigin(one, other)
+  }
+
   /// - Returns: why this PEM text cannot be a session's certificate authorities, or `nil` if it can.
   package static func fault(ofRoots pem: String) -> SessionConfiguration.CertificateAuthorityError? {
     TrustConfigurationCheck.fault(ofRoots: pem)

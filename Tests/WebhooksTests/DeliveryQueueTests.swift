@@ -238,6 +238,36 @@ private struct Bench {
     #expect(starts == 5)
   }
 
+  @Test func `rate of an endpoint holds for messages that come one by one`() {
+    var bench = Bench()
+    var policy = DeliveryQueue.Policy()
+    policy.maximumPerSecond = 0.2
+    bench.queue.replacePolicies([PendingDestination(DestinationID(high: 3, low: 1), of: .default): policy])
+    bench.end(bench.commit())
+    let next = bench.commit()
+    #expect(bench.flights.isEmpty)
+    bench.pass(4.9)
+    #expect(bench.flights.isEmpty)
+    bench.pass(0.2)
+    #expect(bench.flights.map(\.id) == [next])
+  }
+
+  @Test func `slow successful destinations delay no other`() {
+    var bench = Bench()
+    bench.end(bench.commit(to: 1_000_000))
+    for round in 0..<10 {
+      for number in 0..<300 { bench.commit(to: UInt64(number)) }
+      // They reply after more than a second.
+      for _ in 0..<20 { bench.pass(1) }
+      if round > 0 {
+        let good = bench.commit(to: 1_000_000)
+        #expect(bench.flights.contains { $0.id == good }, "round \(round)")
+        bench.end(good)
+      }
+      bench.endAll()
+    }
+  }
+
   @Test func `messages of a disabled endpoint wait until it is enabled`() {
     var bench = Bench()
     let destination = PendingDestination(DestinationID(high: 3, low: 1), of: .default)

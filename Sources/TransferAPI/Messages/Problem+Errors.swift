@@ -92,6 +92,8 @@ extension Problem {
       Problem(.notFound, "no delivery has this id; GET /v1/webhooks/deliveries lists the deliveries")
     case .endpointDisabled:
       Problem(.conflict, "the endpoint is disabled; enable it with PATCH and {\"state\": \"enabled\"}")
+    case .endpointDeleted:
+      Problem(.conflict, "the endpoint of the message was deleted, so the message cannot be sent again")
     case .tooManyEndpoints:
       Problem(
         .conflict,

@@ -32,12 +32,12 @@ enum EndpointPayload {
     var reader = ObjectReader(value, at: "", violations)
     var present = known.settings
     let url = reader.string("url") ?? present.url
-    if TransferService.place(ofURL: url)?.host != TransferService.place(ofURL: present.url)?.host {
-      // A secret of one host is not sent to another.
+    if !TransferService.isSameOrigin(url, present.url) {
+      // A secret of one origin is not sent to another.
       let hasSecrets = present.headers.redacted() != present.headers
       present.headers.removeSecrets()
       if hasSecrets, reader.value("headers") == nil {
-        reader.reject("headers", "must be given with a URL of another host, because they contain secrets")
+        reader.reject("headers", "must be given with a URL of another origin, because they contain secrets")
       }
     }
     let settings = WebhookEndpoint.Settings(validating: &reader, over: present)

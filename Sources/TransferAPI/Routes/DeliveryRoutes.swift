@@ -66,11 +66,11 @@ extension TransferAPI {
             .post, path: "/v1/webhooks/deliveries/\(delivery.id)/redeliver",
             parameters: ["delivery": delivery.id.description])
           let reply = try await redeliver(delivery.id, single)
-          // The owner has deleted the delivery meanwhile.
-          guard reply.head.status != .notFound else { continue }
+          // The delivery or its endpoint was deleted.
+          guard ![.notFound, .conflict].contains(reply.head.status) else { continue }
           guard reply.head.status == .accepted else { return reply }
           count += 1
-        } catch ServiceError.deliveryNotFound {
+        } catch ServiceError.deliveryNotFound, ServiceError.endpointDeleted {
           continue
         }
       }

@@ -32,6 +32,8 @@ package enum ServiceError: Error, Sendable {
   case deliveryNotFound
   /// The endpoint is disabled, so no messages are sent to it.
   case endpointDisabled
+  /// The endpoint of a message that a client wants again was deleted.
+  case endpointDeleted
   /// The tenant's webhook endpoints have reached their limit.
   case tooManyEndpoints
   /// The task's body is not a stream.
@@ -149,6 +151,7 @@ extension ServiceError: CustomStringConvertible {
     case .endpointNotFound: "no such webhook endpoint"
     case .deliveryNotFound: "no such delivery"
     case .endpointDisabled: "the webhook endpoint is disabled"
+    case .endpointDeleted: "the webhook endpoint of the message was deleted"
     case .tooManyEndpoints: "the tenant has as many webhook endpoints as it may have"
     case .preconditionFailed: "If-Match names another version"
     case .notRetried(let refusal): "the task cannot be retried: \(refusal)"

@@ -31,6 +31,9 @@ struct Deliveries: Sendable {
   func redeliver(_ id: DeliveryID, of tenant: Tenant) async throws(ServiceError) -> WebhookDelivery {
     let again = try await recorder.write { () async throws(ServiceError) in
       let known = try await delivery(id, of: tenant)
+      if let endpoint = known.endpointID, outbox.endpoints.registry.endpoint(endpoint) == nil {
+        throw .endpointDeleted
+      }
       var delivery = known
       delivery.redeliver(at: now())
       var change = LedgerChange()

@@ -145,7 +145,7 @@ struct Endpoints: Sendable {
     }
   }
 
-  func delete(_ id: EndpointID, of tenant: Tenant) async throws(ServiceError) {
+  func delete(_ id: EndpointID, of tenant: Tenant) async throws(ServiceError) -> WebhookEndpoint {
     let endpoint = try endpoint(id, of: tenant)
     var change = LedgerChange()
     change.deletedEndpoints = [id]
@@ -154,6 +154,7 @@ struct Endpoints: Sendable {
     // Its pending messages are now given up.
     recorder.outboxChanged.deliver(.arrived([PendingDestination(endpoint.destination, of: tenant)]))
     await sessions.runtime.cluster.notify(.endpoints)
+    return endpoint
   }
 
   /// Queues a message that tests an endpoint.

@@ -32,20 +32,37 @@ struct Outbox: Sendable {
   /// Gives up the messages of disabled endpoints that were created by a time.
   func expire(by time: Timestamp) async throws(ServiceError) {
     for endpoint in endpoints.registry.all where !endpoint.isEnabled {
-      while true {
-        let query = DueDeliveryQuery(to: endpoint.destination, at: now(), limit: Self.expiredAtOnce)
-        let old = try await due(query).deliveries.filter { $0.createdAt <= time }
-        guard !old.isEmpty else { break }
-        let expired = old.map {
-          ended($0, because: "the endpoint was disabled for as long as messages are kept")
-        }
-        let left = Promise<Void>()
-        let counter = CompletionCounter(from: expired.count) { left.resume(returning: ()) }
-        record(expired) { deliveries, _ in for _ in deliveries { counter.count() } }
-        await left.wait()
-        // Without this, a ledger that refuses writes would be read again at once.
-        guard store.refusal == nil, !Task.isCancelled else { return }
+      let reason = "the endpoint was disabled for as long as messages are kept"
+      try await giveUpMessages(to: endpoint.destination, createdBy: time, dueBy: now(), because: reason)
+    }
+  }
+
+  /// Gives up the pending messages to a deleted endpoint.
+  func giveUpMessages(toDeleted endpoint: WebhookEndpoint) async throws(ServiceError) {
+    // No attempt is later.
+    let end = now().adding(seconds: Self.longestDelay)
+    try await giveUpMessages(
+      to: endpoint.destination, createdBy: end, dueBy: end, because: "the endpoint was deleted")
+  }
+
+  /// More than the longest time to the next attempt, in seconds.
+  private static let longestDelay = 366 * 86_400.0
+
+  private func giveUpMessages(
+    to destination: DestinationID, createdBy time: Timestamp, dueBy end: Timestamp, because reason: String
+  ) async throws(ServiceError) {
+    while true {
+      let query = DueDeliveryQuery(to: destination, at: end, limit: Self.expiredAtOnce)
+      let old = try await due(query).deliveries.filter { $0.createdAt <= time }
+      guard !old.isEmpty else { return }
+      let left = Promise<Void>()
+      let counter = CompletionCounter(from: old.count) { left.resume(returning: ()) }
+      record(old.map { ended($0, because: reason) }) { deliveries, _ in
+        for _ in deliveries { counter.count() }
       }
+      await left.wait()
+      // Without this, a ledger that refuses writes would be read again at once.
+      guard store.refusal == nil, !Task.isCancelled else { return }
     }
   }
 

@@ -33,21 +33,25 @@ struct AttemptPools: Sendable {
     count(isProven, 1)
   }
 
-  /// - Returns: the attempt's destination.
-  mutating func end(_ id: DeliveryID) -> DestinationID? {
+  /// - Returns: the attempt's destination, and whether it was slow.
+  mutating func end(_ id: DeliveryID) -> (destination: DestinationID, isSlow: Bool)? {
     guard let flight = flights.removeValue(forKey: id) else { return nil }
     if flight.isSlow { slowCount -= 1 } else { count(flight.isProven, -1) }
-    return flight.destination
+    return (flight.destination, flight.isSlow)
   }
 
-  mutating func markSlow(at time: ContinuousClock.Instant) {
+  /// - Returns: the destinations of attempts that have become slow.
+  mutating func markSlow(at time: ContinuousClock.Instant) -> [DestinationID] {
+    var found: [DestinationID] = []
     while let first = starts.first, first.time + Self.slowAfter <= time {
       starts.removeFirst()
       guard let flight = flights[first.id], !flight.isSlow else { continue }
       flights[first.id]?.isSlow = true
       slowCount += 1
       count(flight.isProven, -1)
+      found.append(flight.destination)
     }
+    return found
   }
 
   /// The time at which the next attempt becomes slow and makes room; `nil` if there is room.

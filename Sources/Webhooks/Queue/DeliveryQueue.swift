@@ -187,12 +187,12 @@ package struct DeliveryQueue: Sendable {
   ///   - succeeded: `nil` if no request was made.
   ///   - isGone: whether the destination is an endpoint that is about to be disabled.
   package mutating func ended(_ id: DeliveryID, succeeded: Bool?, isGone: Bool = false, at now: Now) {
-    guard let destination = pools.end(id) else { return }
+    guard let (destination, isSlow) = pools.end(id) else { return }
     if isGone { policies[destination]?.isEnabled = false }
     change(destination) { destination in
       destination.inFlight -= 1
       switch succeeded {
-      case true?: destination.health.succeed()
+      case true?: destination.health.succeed(isSlow: isSlow)
       case false?: destination.health.fail(at: now.uptime)
       case nil: break
       }
@@ -220,7 +220,7 @@ package struct DeliveryQueue: Sendable {
   /// Returns the next steps, and the time at which to call again.
   package mutating func next(at now: Now) -> (actions: [Action], wakeAt: ContinuousClock.Instant?) {
     compareClocks(now)
-    pools.markSlow(at: now.uptime)
+    for id in pools.markSlow(at: now.uptime) { change(id) { $0.health.becomeSlow() } }
     ringAlarms(at: now)
     var actions: [Action] = []
     if case .wanted(let place) = scan {
@@ -277,7 +277,7 @@ package struct DeliveryQueue: Sendable {
         max(destination.earliestStart ?? now.uptime, now.uptime) + .seconds(1 / rate)
     }
     guard let destination, let next else { return nil }
-    pools.start(next.id, to: id, isProven: destination.health.isHealthy, at: now.uptime)
+    pools.start(next.id, to: id, isProven: destination.health.isProven, at: now.uptime)
     return next
   }
 
@@ -296,10 +296,11 @@ package struct DeliveryQueue: Sendable {
 
   private func concurrency(of destination: DestinationQueue) -> Int {
     let most = policy(of: destination.id).maximumConcurrency
-    if destination.health.isHealthy { return most }
+    if destination.health.isProven { return most }
     if destination.health.isOpen { return 1 }
     // Many slow attempts: a destination that has not proved itself gets one.
-    return pools.slowCount > Limits.slowAttempts.value / 4 ? 1 : min(most, 4)
+    if pools.slowCount > Limits.slowAttempts.value / 4 { return 1 }
+    return destination.health.isHealthy ? most : min(most, 4)
   }
 
   private mutating func load(into actions: inout [Action]) {
@@ -350,8 +351,12 @@ package struct DeliveryQueue: Sendable {
       return
     }
     if destination.isIdle {
-      guard let due = destination.nextAttemptAt else { return destinations.remove(id) }
-      return destinations.wait(id, until: due, pauseEnd: pauseEnd)
+      // The limit of the rate also holds for the next message.
+      let rateEnd = destination.earliestStart.flatMap { wallTime(of: $0) }
+      guard let due = [destination.nextAttemptAt, rateEnd].compactMap(\.self).max() else {
+        return destinations.remove(id)
+      }
+      return destinations.wait(id, until: due, pauseEnd: [pauseEnd, rateEnd].compactMap(\.self).max())
     }
     enqueue(destination)
   }
@@ -367,7 +372,7 @@ package struct DeliveryQueue: Sendable {
     if !destination.ready.isEmpty, !destination.isQueued, destination.inFlight < concurrency(of: destination)
     {
       _ = destinations.change(id) { $0.isQueued = true }
-      if destination.health.isHealthy {
+      if destination.health.isProven {
         proven.append(id, of: destination.tenant)
       } else {
         unproven.append(id, of: destination.tenant)

@@ -15,10 +15,21 @@ struct DestinationHealth: Sendable, Equatable {
   /// While the circuit is open, no attempt begins before this time.
   private(set) var openUntil: ContinuousClock.Instant?
 
-  mutating func succeed() { self = DestinationHealth(isHealthy: true) }
+  /// Whether the last attempt took so long that the next ones must not delay those to other destinations.
+  private(set) var isSlow = false
+
+  mutating func succeed(isSlow: Bool) {
+    self = DestinationHealth(isHealthy: true)
+    self.isSlow = isSlow
+  }
+
+  mutating func becomeSlow() { isSlow = true }
 
   init() {}
   init(isHealthy: Bool) { self.isHealthy = isHealthy }
+
+  /// Whether the last attempts succeeded soon. Such a destination does not compete with others.
+  var isProven: Bool { isHealthy && !isSlow }
 
   mutating func fail(at now: ContinuousClock.Instant) {
     failures += 1

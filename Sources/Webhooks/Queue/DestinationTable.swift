@@ -12,7 +12,7 @@ struct DestinationTable: Sendable {
     let health: DestinationHealth
     /// The time of its next attempt; `nil` if only room is missing.
     var dueAt: Timestamp?
-    /// The end of the pause after many failures.
+    /// The end of the pause after many failures, or after an attempt at a limited rate.
     var pausedUntil: Timestamp?
     var includesFutureAttempts = false
   }
@@ -107,13 +107,13 @@ struct DestinationTable: Sendable {
 
   /// Notes that nothing is pending for a destination.
   mutating func remove(_ id: DestinationID) {
-    guard let destination = stop(id), destination.health.isHealthy else { return }
+    guard let destination = stop(id), destination.health.isProven else { return }
     if wellKnown.count >= Limits.destinations.value { wellKnown.removeAll() }
     wellKnown.insert(id)
   }
 
   /// Stops serving a destination until its next attempt.
-  /// - Parameter pauseEnd: the end of a pause after many failures.
+  /// - Parameter pauseEnd: the end of a pause after many failures, or after an attempt at a limited rate.
   mutating func wait(_ id: DestinationID, until time: Timestamp, pauseEnd: Timestamp?) {
     guard let destination = stop(id) else { return }
     waiting[id] = WaitingDestination(

@@ -83,7 +83,7 @@ package final class WebhookSender: MessageSender, @unchecked Sendable {
   private func configure(
     _ easy: EasyHandle, _ message: OutgoingMessage, to url: CurlURL, _ multi: MultiHandle
   ) throws(CurlError) {
-    try easy.set(.url, to: message.url)
+    try easy.set(.url, to: url.text)
     try easy.set(.userAgent, to: "Ferry-Webhooks")
     try easy.set(.post, to: 1)
     try easy.setBody(message.body)
@@ -125,7 +125,9 @@ private final class WebhookAttempt: CurlExchange {
     }
     if refusesHead { return .init(status: nil, error: "the head of the reply is too large") }
     let isCut = size > Self.maximumReply && !wantsReply
-    guard result == .ok || isCut else { return .init(status: nil, error: "libcurl error \(result.code)") }
+    guard result == .ok || isCut else {
+      return .init(status: nil, error: "\(result.reason) (libcurl error \(result.code))")
+    }
     var answer = DeliverySchedule.EndpointResponse(status: easy.info(.responseCode), retryAfter: retryAfter)
     answer.body = reply
     return answer
