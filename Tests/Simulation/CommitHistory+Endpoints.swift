@@ -72,6 +72,7 @@ extension CommitHistory {
 
   /// Checks a message that a service begins to send. Other services may not know yet that an endpoint is disabled.
   func check(sending id: DeliveryID) {
+    awaited[id] = nil
     guard let endpoint = deliveries[id]?.endpoint, let known = endpoints[endpoint]?.acknowledged,
       !known.isEnabled, !hasBeenShared
     else { return }

@@ -60,6 +60,8 @@ package final class CommitHistory: @unchecked Sendable {
   private var laneOfMessage: [DeliveryID: Lane] = [:]
   var endpoints: [EndpointID: EndpointStory] = [:]
   var endpointOrder: [EndpointID] = []
+  /// The messages that clients want again and that were not sent since, with the round of the request.
+  var awaited: [DeliveryID: Int] = [:]
   private(set) var replies: [IdempotencyKey: IdempotentReply] = [:]
   var groups: [TaskGroupKey: GroupStory] = [:]
   private(set) var unfinished = 0

@@ -13,6 +13,8 @@ extension SimulatedWorld {
   private static let mostRounds = 400
   /// By then, each process has checked everything that it polls.
   private static let leastRounds = 2
+  /// By then, a message that a client wants again is sent.
+  private static let redeliveryRounds = 15
   private static let mostActions = 20_000
 
   func finish() throws(Violation) {
@@ -125,11 +127,23 @@ extension SimulatedWorld {
     for story in chronicle.presentEndpoints where !story.endpoint.isEnabled {
       setEndpoint(story.endpoint, isEnabled: true)
     }
-    if plan.kinds.endpoints > 0, round < 3 { redeliver(&luck) }
+    // A service may have died before it sent a notice of its messages.
+    if round == 1 || round > Self.redeliveryRounds + 5 {
+      for node in services where node.answers { node.process.service.lookForMessages() }
+    }
+    if plan.kinds.endpoints > 0, round < 3 { redeliver(&luck, round: round) }
+    checkRedeliveries(round)
     for sender in senders { finish(sender) }
     // In two thirds of the worlds, clients answer; otherwise decisions expire.
     guard plan.seed % 3 != 0 else { return }
     for id in chronicle.decisionOrder where chronicle.decisions[id]?.state == .pending { answer(id, &luck) }
+  }
+
+  private func checkRedeliveries(_ round: Int) {
+    for (id, since) in chronicle.awaited where round > since + Self.redeliveryRounds {
+      guard chronicle.deliveries[id]?.state == .pending else { continue }
+      chronicle.violate(.verbsTakeEffect, "\(id), which a client wanted again, is not sent")
+    }
   }
 
   private var outstanding: String {

@@ -61,13 +61,15 @@ extension SimulatedWorld {
   }
 
   /// Sends a message again.
-  func redeliver(_ luck: inout RandomSource) {
+  /// - Parameter round: the round after the end of all faults; `nil` before.
+  func redeliver(_ luck: inout RandomSource, round: Int? = nil) {
     guard let (id, session) = luck.pick(chronicle.knownDeliveries), !isGone(session) else { return }
     call(tenant(of: session), about: .session(session)) { view, _ in
       try await view.redeliver(id).delivery
     } then: { [self] result in
-      guard case .success = result, chronicle.deliveries[id]?.wasRedelivered == false, !isGone(session)
-      else { return }
+      guard case .success = result, !isGone(session) else { return }
+      chronicle.awaited[id] = round
+      guard chronicle.deliveries[id]?.wasRedelivered == false else { return }
       chronicle.violate(.toldBehindTheCommit, "a message is to be sent again, but that is not committed")
     }
   }

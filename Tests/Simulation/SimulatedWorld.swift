@@ -330,7 +330,7 @@ package final class SimulatedWorld: @unchecked Sendable {
     pass(seconds: 5)
     for node in services where node.answers {
       node.process.service.pollWorkerReports()
-      node.process.service.lookForMessages()
+      if !isHealed { node.process.service.lookForMessages() }
       (node.mustAttend, node.mustFollow) = (true, true)
     }
     for node in workers where !node.isFrozen && node.process.hasStarted {
