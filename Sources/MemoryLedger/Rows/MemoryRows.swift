@@ -69,7 +69,11 @@ package struct MemoryRows: Sendable {
     let key: IdempotencyKey
 
     static func < (left: Self, right: Self) -> Bool {
-      (left.time, left.key.text, left.key.tenant.name) < (right.time, right.key.text, right.key.tenant.name)
+      if left.time != right.time { return left.time < right.time }
+      if left.key.tenant != right.key.tenant {
+        return left.key.tenant.name.precedesInBytes(right.key.tenant.name)
+      }
+      return left.key.text.precedesInBytes(right.key.text)
     }
   }
   /// The kind and id of an unreadable row.

@@ -1,7 +1,7 @@
 /// The key of a stored reply: a tenant and the Idempotency-Key of its request.
 package struct IdempotencyKey: Sendable, Hashable {
   package let tenant: Tenant
-  package let text: String
+  @ExactText package private(set) var text: String
 
   package init(tenant: Tenant, text: String) {
     self.tenant = tenant

@@ -1,6 +1,6 @@
 /// The tenant of a call, which its token determines.
 package struct Tenant: Sendable, Hashable {
-  package let name: String
+  @ExactText package private(set) var name: String
 
   package init(name: String) { self.name = name }
 

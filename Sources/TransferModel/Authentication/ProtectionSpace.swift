@@ -9,7 +9,11 @@ package struct ProtectionSpace: Sendable, Hashable {
   /// `http`, `https`, or `socks5` for a proxy.
   package var protocolName: String
   /// `nil` if the method has no realm. In stored entries, `nil` matches any realm.
-  package var realm: String?
+  package var realm: String? {
+    get { exactRealm?.wrappedValue }
+    set { exactRealm = newValue.map { ExactText(wrappedValue: $0) } }
+  }
+  private var exactRealm: ExactText?
   /// In stored entries, `default` stands for every method that uses a password.
   package var authenticationMethod: AuthenticationMethod
   package var isProxy: Bool
@@ -21,7 +25,7 @@ package struct ProtectionSpace: Sendable, Hashable {
     self.host = host
     self.port = port
     self.protocolName = protocolName
-    self.realm = realm
+    exactRealm = realm.map { ExactText(wrappedValue: $0) }
     self.authenticationMethod = authenticationMethod
     self.isProxy = isProxy
   }
@@ -30,7 +34,7 @@ package struct ProtectionSpace: Sendable, Hashable {
   package func covers(_ other: ProtectionSpace) -> Bool {
     guard
       host == other.host, port == other.port, protocolName == other.protocolName, isProxy == other.isProxy,
-      realm == nil || realm == other.realm
+      realm == nil || exactRealm == other.exactRealm
     else { return false }
     return authenticationMethod == other.authenticationMethod
       || authenticationMethod == .default && other.authenticationMethod.usesPassword
@@ -38,7 +42,8 @@ package struct ProtectionSpace: Sendable, Hashable {
 
   /// Returns whether this space describes `space` better than another one that also covers it. The realm counts before the method.
   package func isCloser(to space: ProtectionSpace, than other: ProtectionSpace) -> Bool {
-    if (realm == space.realm) != (other.realm == space.realm) { return realm == space.realm }
+    let isSame = exactRealm == space.exactRealm
+    if isSame != (other.exactRealm == space.exactRealm) { return isSame }
     return authenticationMethod == space.authenticationMethod
       && other.authenticationMethod != space.authenticationMethod
   }
@@ -49,9 +54,9 @@ package struct ProtectionSpace: Sendable, Hashable {
     if port != other.port { return port < other.port }
     if protocolName != other.protocolName { return protocolName < other.protocolName }
     if isProxy != other.isProxy { return other.isProxy }
-    if realm != other.realm {
+    if exactRealm != other.exactRealm {
       guard let realm else { return true }
-      return other.realm.map { realm < $0 } ?? false
+      return other.realm.map { realm.precedesInBytes($0) } ?? false
     }
     return authenticationMethod.rawValue < other.authenticationMethod.rawValue
   }

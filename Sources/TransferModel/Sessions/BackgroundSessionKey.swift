@@ -1,7 +1,7 @@
 /// The key of a background session: the identifier that its client chose, unique within a tenant.
 package struct BackgroundSessionKey: Sendable, Hashable {
   package let tenant: Tenant
-  package let identifier: String
+  @ExactText package private(set) var identifier: String
 
   package init(tenant: Tenant, identifier: String) {
     self.tenant = tenant

@@ -3,7 +3,7 @@ package import JSON
 /// The key of a group of tasks: its name, unique within a tenant.
 package struct TaskGroupKey: Sendable, Hashable {
   package let tenant: Tenant
-  package let name: String
+  @ExactText package private(set) var name: String
 
   package init(tenant: Tenant, name: String) { (self.tenant, self.name) = (tenant, name) }
 }

@@ -3,8 +3,8 @@ internal import Limits
 
 /// A label of a task: a key and a value that the client chose.
 package struct TaskLabel: Sendable, Hashable {
-  package let key: String
-  package let value: String
+  @ExactText package private(set) var key: String
+  @ExactText package private(set) var value: String
 
   package init(key: String, value: String) { (self.key, self.value) = (key, value) }
 
