@@ -95,6 +95,16 @@ extension CompositeLedger {
     try await durable.group(key)
   }
 
+  package func hasUnfinishedTasks(_ key: TaskGroupKey) async throws(LedgerError) -> Bool {
+    try await durable.hasUnfinishedTasks(key)
+  }
+
+  package func closedGroups(
+    among keys: Set<TaskGroupKey>
+  ) async throws(LedgerError) -> Set<TaskGroupKey> {
+    try await durable.closedGroups(among: keys)
+  }
+
   package func counts(of key: TaskGroupKey) async throws(LedgerError) -> GroupCounts {
     try await durable.counts(of: key)
   }

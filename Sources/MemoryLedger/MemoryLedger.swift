@@ -86,7 +86,8 @@ package final class MemoryLedger: MemoryRowsReading, NumberedWriter {
     let written: Result<[JournalFragment], LedgerError> = state.withLock { state in
       if let obstacle = state.rows.error(to: change) { return .failure(obstacle) }
       var sequence = last
-      let fragments = JournalFragment.render(change.events, state.rows.tenants(for: change), &sequence)
+      let fragments = JournalFragment.render(
+        change.events, state.rows.tenants(for: change), &sequence, tags: change.tags)
       if !change.isProgressOnly { state.rows.write(change, fragments) }
       size.store(state.rows.memorySize, ordering: .relaxed)
       return .success(fragments)

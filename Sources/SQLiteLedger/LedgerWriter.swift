@@ -211,7 +211,7 @@ final class LedgerWriter: @unchecked Sendable {
 
   private func render(_ change: LedgerChange, _ sequence: inout Int64) -> [JournalFragment] {
     for session in change.sessions { tenants[session.id] = session.tenant }
-    return JournalFragment.render(change.events, tenants, &sequence)
+    return JournalFragment.render(change.events, tenants, &sequence, tags: change.tags)
   }
 
   // MARK: Commits of other processes

@@ -18,6 +18,10 @@ struct PruningWriter {
     }
     for id in pruning.records.deliveries { try statements.deliveries.prune.run(.id(id)) }
     for id in pruning.records.decisions { try statements.decisions.prune.run(.id(id)) }
+    for group in pruning.records.groups {
+      try statements.tasks.pruneGroup.run(
+        .string(group.tenant.name), .blob(names.name(group: group.name, of: group.tenant)))
+    }
     for old in pruning.records.replies {
       try statements.replies.prune.run(
         .string(old.key.tenant.name), .blob(names.name(old.key)), .integer(old.createdAt.microseconds))

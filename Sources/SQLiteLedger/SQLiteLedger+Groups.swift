@@ -14,6 +14,25 @@ extension SQLiteLedger {
     }
   }
 
+  package func hasUnfinishedTasks(_ key: TaskGroupKey) async throws(LedgerError) -> Bool {
+    try await readers.read { [hash = hash(of: key)] database in
+      try Bool.fetchOne(database.prepared(.unfinishedInGroup), arguments: [hash]) ?? false
+    }
+  }
+
+  package func closedGroups(
+    among keys: Set<TaskGroupKey>
+  ) async throws(LedgerError) -> Set<TaskGroupKey> {
+    try await readers.read { [box = readers.box] database in
+      let statement = try database.prepared(.group)
+      return try keys.filter { key in
+        let hash = Data(box.names.name(group: key.name, of: key.tenant))
+        let row = try Row.fetchOne(statement, arguments: [key.tenant.name, hash])
+        return row.map { $0[.closed] as Int64? != nil } ?? false
+      }
+    }
+  }
+
   package func counts(of key: TaskGroupKey) async throws(LedgerError) -> GroupCounts {
     try await readers.read { [hash = hash(of: key)] database in try GroupCounts(database, key: hash) }
   }

@@ -92,22 +92,21 @@ extension SQLiteLedger {
     let reader = readers.reader(of: .delivery)
     let isNewestFirst = query.order == .newest
     let source: Query =
-      if query.task != nil {
-        isNewestFirst ? .newestDeliveriesOfTask : .deliveriesOfTask
-      } else if query.endpoint != nil {
-        isNewestFirst ? .newestDeliveriesOfEndpoint : .deliveriesOfEndpoint
-      } else if query.state == .failed {
-        isNewestFirst ? .newestFailedDeliveries : .failedDeliveries
-      } else {
-        isNewestFirst ? .newestDeliveriesOfTenant : .deliveriesOfTenant
+      switch (query.task, query.endpoint, query.state) {
+      case (_?, _, _): isNewestFirst ? .newestDeliveriesOfTask : .deliveriesOfTask
+      case (nil, _?, _?): isNewestFirst ? .newestDeliveriesOfEndpointAndState : .deliveriesOfEndpointAndState
+      case (nil, _?, nil): isNewestFirst ? .newestDeliveriesOfEndpoint : .deliveriesOfEndpoint
+      case (nil, nil, _?): isNewestFirst ? .newestDeliveriesOfState : .deliveriesOfState
+      case (nil, nil, nil): isNewestFirst ? .newestDeliveriesOfTenant : .deliveriesOfTenant
       }
-    let after = query.after.map { Data($0.bytes) } ?? (isNewestFirst ? nil : Data())
+    let range = query.order.range(of: DeliveryID.all, after: query.after, since: query.since)
     return try await readers.read { database in
       try reader.all(
         database, source,
         [
-          query.tenant.name, after, query.endpoint.map { Data($0.bytes) }, query.task.map { Data($0.bytes) },
-          query.state?.rawValue, query.since?.microseconds,
+          query.tenant.name, Data(range.low.bytes), Data(range.high.bytes),
+          query.endpoint.map { Data($0.bytes) },
+          query.task.map { Data($0.bytes) }, query.state?.rawValue, query.since?.microseconds,
         ], limit: query.limit
       ) { row throws(UnreadableRow) in try WebhookDelivery(row) }
     }

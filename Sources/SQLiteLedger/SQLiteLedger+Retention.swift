@@ -45,7 +45,7 @@ extension SQLiteLedger: RetentionRecords {
   package func staleRecords(
     _ ages: ExpiredRecords.Cutoffs, limit: Int
   ) async throws(LedgerError) -> ExpiredRecords {
-    let replies = readers.reader(of: .idempotency)
+    let (replies, groups) = (readers.reader(of: .idempotency), readers.reader(of: .group))
     return try await readers.read { database in
       var stale = ExpiredRecords()
       stale.deliveries = try Data.fetchAll(
@@ -61,6 +61,10 @@ extension SQLiteLedger: RetentionRecords {
         ExpiredRecords.Reply(
           key: IdempotencyKey(tenant: try row.tenant(), text: try row.text(.replyKey)),
           createdAt: try row.time(.created))
+      }
+      stale.groups = try groups.all(database, .staleGroups, [ages.groups.microseconds, limit]) {
+        row throws(UnreadableRow) in
+        TaskGroupKey(tenant: try row.tenant(), name: try row.text(.groupName))
       }
       return stale
     }

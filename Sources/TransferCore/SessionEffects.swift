@@ -70,6 +70,8 @@ package struct SessionEffects: Sendable {
   package var smallBodies: [(task: TaskID, bytes: [UInt8])] = []
   /// The events in order. Progress events are among them, but are not stored.
   package var events: [TransferEvent] = []
+  /// The groups and labels of the tasks in `events` and `openedBodies`. Tasks without any are absent.
+  package private(set) var tags: [TaskID: TaskTags] = [:]
   package var messages: [WebhookMessage] = []
   package var newDecisions: [NewDecision] = []
   package var decisionOutcomes: [DecisionOutcome] = []
@@ -147,13 +149,24 @@ package struct SessionEffects: Sendable {
   mutating func emit(
     _ event: TransferEvent, of task: TransferTask?, in session: borrowing TransferSession
   ) {
-    events.append(event)
+    if let task { append(event, of: task) } else { events.append(event) }
     for (webhook, answers) in Recipient.list(of: event, task: task, session: session) {
       messages.append(
         WebhookMessage(
           id: identifiers.make(at: event.time), webhook: webhook, createdAt: event.time,
           content: .event(event, task), decision: answers ? event.decision?.id : nil))
     }
+  }
+
+  /// Emits an event to streams only.
+  mutating func append(_ event: TransferEvent, of task: TransferTask) {
+    events.append(event)
+    addTags(of: task)
+  }
+
+  /// Records the group and labels by which streams select the task's events and its body.
+  mutating func addTags(of task: TransferTask) {
+    if let found = task.tags { tags[task.id] = found }
   }
 
   /// Emits an event about a task.

@@ -35,7 +35,9 @@ extension TaskMachine {
     if case .memory(let bytes) = outcome.body { effects.smallBodies.append((id, bytes)) }
     effects.update(ended)
     effects.ended.append(id)
-    if now.hasProgressListeners, let delivery = ended.wholeDataEvent { effects.events.append(delivery) }
+    if now.hasProgressListeners, let delivery = ended.wholeDataEvent {
+      effects.append(delivery, of: ended)
+    }
     for event in ended.endEvents(at: outcome.endedAt) { effects.emit(event, of: ended, in: session) }
   }
 

@@ -28,7 +28,10 @@ extension TransferTask {
     if response.status != 206, currentRequest.method != "HEAD" {
       progress.countOfBytesExpectedToReceive = response.expectedContentLength
     }
-    if let body { effects.openedBodies.append((id, body)) }
+    if let body {
+      effects.openedBodies.append((id, body))
+      effects.addTags(of: self)
+    }
     effects.respondedTasks.append(id)
   }
 
@@ -40,8 +43,9 @@ extension TransferTask {
     progress = counts
     guard isWatched else { return }
     func tell(_ type: EventType, _ delta: Int64) {
-      effects.events.append(
-        TransferEvent(type, at: time, session: sessionID, task: id, .progress(counts, delta: delta)))
+      effects.append(
+        TransferEvent(type, at: time, session: sessionID, task: id, .progress(counts, delta: delta)), of: self
+      )
     }
     if sent > 0 { tell(.taskDidSendBodyData, sent) }
     // Data that is delivered as a whole is reported at the end.

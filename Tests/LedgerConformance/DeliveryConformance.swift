@@ -147,6 +147,14 @@ struct DeliveryConformance {
     #expect(try await list { $0.endpoint = endpoint } == ids(5))
     #expect(try await list { ($0.endpoint, $0.task) = (endpoint, Self.id(2)) } == [])
     #expect(try await list { $0.since = Self.time.adding(seconds: 1) } == ids(5))
+    #expect(try await list { $0.state = .delivered } == ids(3))
+    #expect(try await list { ($0.state, $0.order) = (.pending, .newest) } == ids(5, 4, 1))
+    #expect(try await list { ($0.state, $0.after, $0.limit) = (.pending, Self.id(1), 1) } == ids(4))
+    #expect(try await list { ($0.endpoint, $0.state) = (endpoint, .pending) } == ids(5))
+    #expect(try await list { ($0.endpoint, $0.state) = (endpoint, .failed) } == [])
+    #expect(try await list { ($0.endpoint, $0.state, $0.order) = (endpoint, .pending, .newest) } == ids(5))
+    #expect(
+      try await list { ($0.state, $0.since) = (.pending, Self.time.adding(seconds: 1)) } == ids(5))
     await store.close()
   }
 

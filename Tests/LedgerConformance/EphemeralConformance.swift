@@ -327,7 +327,7 @@ struct EphemeralConformance {
     #expect(try await store.session(Self.session.id) == nil)
     #expect(try await store.journal(.session(Self.session.id), after: 0, maximumBytes: 99).fragments == [])
     let stale = try await store.retentionRecords(in: .memory).staleRecords(
-      .init(deliveries: Self.time, decisions: Self.time, replies: Self.time), limit: 9)
+      .init(deliveries: Self.time, decisions: Self.time, replies: Self.time, groups: Self.time), limit: 9)
     #expect(stale.deliveries == [] && stale.decisions == [])
     await store.close()
   }

@@ -10,6 +10,10 @@ struct GroupConformance {
     .init("closedGroupRefusesTasks") { try await Self().closedGroupRefusesTasks($0) },
     .init("groupCompletesOnceWithItsCounts") { try await Self().groupCompletesOnceWithItsCounts($0) },
     .init("groupsHaveTwoOrders") { try await Self().groupsHaveTwoOrders($0) },
+    .init("unfinishedTasksOfAGroupAreFound") { try await Self().unfinishedTasksOfAGroupAreFound($0) },
+    .init("replacedTaskDoesNotCount") { try await Self().replacedTaskDoesNotCount($0) },
+    .init("namesAreComparedByBytes") { try await Self().namesAreComparedByBytes($0) },
+    .init("eventsKeepTheirGroupAndLabels") { try await Self().eventsKeepTheirGroupAndLabels($0) },
   ]
 
   private static let time = LedgerBench.time
@@ -125,6 +129,80 @@ struct GroupConformance {
     #expect(types == [.groupDidComplete])
     let others = try await store.journal(.tenant(.default), after: 0, maximumBytes: 1 << 20)
     #expect(others.fragments.isEmpty, "the event belongs to the group's tenant")
+    await store.close()
+  }
+
+  func unfinishedTasksOfAGroupAreFound(_ kind: LedgerKind) async throws {
+    let store = try await Self.open(kind)
+    let keys = ["g", "h", "none"].map { Self.key($0) }
+    func unfinished() async throws -> [Bool] {
+      var found: [Bool] = []
+      for key in keys { found.append(try await store.hasUnfinishedTasks(key)) }
+      return found
+    }
+    #expect(try await unfinished() == [true, true, false])
+    #expect(try await store.closedGroups(among: Set(keys)).isEmpty)
+    try await store.write { change in
+      change.updatedTasks = [1, 6, 4].map { Self.ended(Self.task($0, $0 == 4 ? "h" : "g")) }
+      change.closedGroups = [(keys[0], Self.time)]
+    }
+    #expect(try await unfinished() == [true, false, false], "a task of another session has not ended")
+    #expect(try await store.closedGroups(among: Set(keys)) == [keys[0]])
+    try await store.write { $0.updatedTasks = [Self.ended(Self.task(2, "g", in: 2))] }
+    #expect(try await unfinished() == [false, false, false])
+    #expect(try await store.hasUnfinishedTasks(Self.key("g", of: .default)), "another tenant's group")
+    await store.close()
+  }
+
+  func replacedTaskDoesNotCount(_ kind: LedgerKind) async throws {
+    let store = try await Self.open(kind)
+    var replaced = Self.ended(Self.task(4, "h"))
+    replaced.downloadTask = Self.id(30)
+    try await store.write { [replaced] change in
+      change.createdTasks = [Self.task(30, "h")]
+      change.updatedTasks = [replaced]
+    }
+    let running = try await store.counts(of: Self.key("h"))
+    #expect((running.tasks, running.suspended, running.countOfBytesReceived) == (1, 1, 0))
+    try await store.write { $0.updatedTasks = [Self.ended(Self.task(30, "h"))] }
+    let counts = try await store.counts(of: Self.key("h"))
+    #expect((counts.tasks, counts.succeeded, counts.countOfBytesReceived) == (1, 1, 10))
+    await store.close()
+  }
+
+  /// The names are canonically equivalent: one scalar, or a letter and a combining accent.
+  func namesAreComparedByBytes(_ kind: LedgerKind) async throws {
+    let store = try await Self.open(kind)
+    let (one, two) = ("\u{E9}", "e\u{301}")
+    try await store.write { $0.createdTasks = [Self.task(20, one), Self.task(21, two)] }
+    try await store.write { $0.closedGroups = [(Self.key(one), Self.time)] }
+    #expect(try await store.group(Self.key(two))?.state == .open)
+    #expect(try await store.counts(of: Self.key(two)).tasks == 1)
+    #expect(try await store.closedGroups(among: [Self.key(one), Self.key(two)]) == [Self.key(one)])
+    var filter = TaskFilter()
+    filter.group = two
+    let query = TaskQuery(.tenant(Self.tenant), of: Self.tenant, filter, limit: 9)
+    #expect(try await store.tasks(query).map(\.id) == [Self.id(21)])
+    await store.close()
+  }
+
+  func eventsKeepTheirGroupAndLabels(_ kind: LedgerKind) async throws {
+    let store = try await Self.open(kind)
+    let tags = TaskTags(group: "g", labels: [TaskLabel(key: "a", value: "1")])
+    func event(_ task: UInt64) -> TransferEvent {
+      TransferEvent(
+        .taskDidChangeState, at: Self.time, session: Self.id(1), task: Self.id(task),
+        .stateChanged(.running, nil))
+    }
+    var group = TaskGroup(Self.key("h"), createdAt: Self.time)
+    (group.closedAt, group.completedAt, group.finalCounts) = (Self.time, Self.time, GroupCounts())
+    let end = try #require(group.completionEvent)
+    try await store.write { change in
+      change.events = [event(1), event(3), end]
+      change.tags = [Self.id(1): tags]
+    }
+    let page = try await store.journal(.tenant(Self.tenant), after: 0, maximumBytes: 1 << 20)
+    #expect(page.fragments.map(\.tags) == [tags, nil, TaskTags(group: "h")])
     await store.close()
   }
 

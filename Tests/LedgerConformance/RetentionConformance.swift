@@ -24,6 +24,7 @@ struct RetentionConformance {
     },
     .init("pruningReportsAGapPerTenant") { try await Self().pruningReportsAGapPerTenant($0) },
     .init("oldDecisionsAndRepliesArePruned") { try await Self().oldDecisionsAndRepliesArePruned($0) },
+    .init("groupsWithoutTasksArePruned") { try await Self().groupsWithoutTasksArePruned($0) },
   ]
 
   private static let time = Timestamp(seconds: 1_800_000_000)
@@ -160,7 +161,7 @@ struct RetentionConformance {
     func stale(_ second: Double) async throws -> [DeliveryID] {
       let time = Self.time.adding(seconds: second)
       return try await store.staleRecords(
-        .init(deliveries: time, decisions: Self.time, replies: Self.time), limit: 9
+        .init(deliveries: time, decisions: Self.time, replies: Self.time, groups: Self.time), limit: 9
       ).deliveries
     }
     #expect(try await stale(49) == [])
@@ -292,7 +293,7 @@ struct RetentionConformance {
       change.replaceReply(reply(0), about: nil)
     }
     let ages = ExpiredRecords.Cutoffs(
-      deliveries: Self.time, decisions: Self.time.adding(seconds: 5), replies: Self.time)
+      deliveries: Self.time, decisions: Self.time.adding(seconds: 5), replies: Self.time, groups: Self.time)
     let stale = try await store.staleRecords(ages, limit: 9)
     #expect(stale.decisions == [decisions[0].id] && stale.replies.map(\.key) == [Self.key])
     // Another request uses the key before the old reply is pruned.
@@ -301,6 +302,58 @@ struct RetentionConformance {
     #expect(try await store.reply(under: Self.key) == reply(1))
     #expect(try await store.decision(decisions[0].id) == nil)
     #expect(try await store.decision(decisions[2].id) == decisions[2])
+    #expect(try await store.staleRecords(ages, limit: 9).count == 0)
+    await store.close()
+  }
+
+  func groupsWithoutTasksArePruned(_ kind: LedgerKind) async throws {
+    let store = try LedgerBench(kind).open()
+    let session = TransferSession(
+      id: Self.id(90), createdAt: Self.time, description: nil, configuration: SessionConfiguration(),
+      delegate: nil)
+    func key(_ name: String) -> TaskGroupKey { TaskGroupKey(tenant: .default, name: name) }
+    func member(_ number: UInt64, of name: String) -> TransferTask {
+      var specification = TaskSpecification(kind: .data, request: TransferRequest(url: "http://a/"))
+      specification.preferences.group = name
+      return TransferTask(
+        id: Self.id(number), sessionID: session.id, taskIdentifier: Int(number), createdAt: Self.time,
+        specification: specification)
+    }
+    let names = ["open", "closed", "completed", "late", "used"]
+    let tasks = names.enumerated().map { member(UInt64($0.offset + 1), of: $0.element) }
+    let completed = [("completed", 0.0), ("late", 50)].map { name, second in
+      var group = TaskGroup(key(name), createdAt: Self.time)
+      group.completedAt = Self.time.adding(seconds: second)
+      group.finalCounts = GroupCounts()
+      return group
+    }
+    try await write(store) { change in
+      change.sessions = [session]
+      change.createdTasks = tasks
+      change.closedGroups = ["closed", "completed", "late"].map { (key($0), Self.time) }
+    }
+    try await write(store) { change in
+      change.updatedTasks = tasks.map { task in
+        var ended = task
+        _ = ended.lifecycle.complete()
+        ended.completedAt = Self.time
+        return ended
+      }
+      change.completedGroups = completed
+    }
+    let ages = ExpiredRecords.Cutoffs(
+      deliveries: Self.time, decisions: Self.time, replies: Self.time,
+      groups: Self.time.adding(seconds: 10))
+    #expect(try await store.staleRecords(ages, limit: 9).groups.isEmpty, "all groups have tasks")
+    try await prune(store) { $0.tasks = tasks.dropLast().map(\.id) }
+    let stale = try await store.staleRecords(ages, limit: 9)
+    #expect(Set(stale.groups) == [key("open"), key("completed")])
+    // A task joins one of the groups before they are pruned.
+    try await write(store) { $0.createdTasks = [member(9, of: "open")] }
+    try await prune(store) { $0.records = stale }
+    var left: [String] = []
+    for name in names where try await store.group(key(name)) != nil { left.append(name) }
+    #expect(left == ["open", "closed", "late", "used"])
     #expect(try await store.staleRecords(ages, limit: 9).count == 0)
     await store.close()
   }

@@ -249,8 +249,9 @@ import TransferModel
     add("kept", try await store.keptBytes())
     add("aged", try await store.oldestEvents(limit: 4))
     let stale = try await store.staleRecords(
-      .init(deliveries: late, decisions: late, replies: late), limit: 99)
+      .init(deliveries: late, decisions: late, replies: late, groups: late), limit: 99)
     add("stale", [stale.deliveries.map(\.description).sorted(), stale.decisions.map(\.description)])
+    add("stale groups", stale.groups.map { "\($0)" }.sorted())
     add("stale replies", stale.replies.map { "\($0)" }.sorted())
     add("due", try await store.dueSamples(at: late).map { "\($0)" }.sorted())
     add("background", try await store.pendingBackgroundDeliveries().map { "\($0)" }.sorted())

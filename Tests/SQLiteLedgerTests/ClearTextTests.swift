@@ -185,7 +185,8 @@ import TransferModel
     #expect(try await store.configurations(of: Self.tenant, after: nil, limit: 9) == [Self.named])
     #expect(try await store.storage(of: Self.session).credentials == [Self.credential])
     #expect(try await store.storage(of: Self.session).cookies == [Self.cookie])
-    let ages = ExpiredRecords.Cutoffs(deliveries: Self.time, decisions: Self.time, replies: Self.time)
+    let ages = ExpiredRecords.Cutoffs(
+      deliveries: Self.time, decisions: Self.time, replies: Self.time, groups: Self.time)
     #expect(try await store.staleRecords(ages, limit: 9).replies.map(\.key) == [Self.reply.key])
     #expect(try await store.smallBody(of: Self.task.id) == Array(Self.marker("small").utf8))
     // The destination is found by the hash of the URL, which depends on the key.

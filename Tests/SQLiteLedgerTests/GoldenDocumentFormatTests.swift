@@ -63,6 +63,7 @@ import TransferModel
       case .configurationName: Array(samples.named.name.text.utf8)
       case .groupName: Array("import-2026-11".utf8)
       case .groupCounts: Document.write(samples.groupCounts)
+      case .eventTags: Document.write(samples.tags)
       }
     }
     func written(_ text: SealedText) -> String? {

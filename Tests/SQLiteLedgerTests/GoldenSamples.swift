@@ -98,6 +98,10 @@ struct GoldenSamples {
     return counts
   }
 
+  var tags: TaskTags {
+    TaskTags(group: "import-2026-11", labels: [TaskLabel(key: "customer", value: "17")])
+  }
+
   var named: NamedConfiguration {
     NamedConfiguration(
       name: ConfigurationName(tenant: .default, text: "golden"), configuration: configuration,
@@ -290,6 +294,7 @@ struct GoldenSamples {
     first.newFiles = [file]
     first.replaceReply(reply, about: nil)
     first.events = [event]
+    first.tags = [task.id: tags]
     var second = LedgerChange()
     var ended = task
     ended.metrics = metrics

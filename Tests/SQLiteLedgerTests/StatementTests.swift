@@ -64,6 +64,35 @@ import TransferModel
     }
   }
 
+  /// A page of deliveries, and the search for an unfinished task of a group, read no other rows.
+  @Test(
+    arguments: [
+      (Query.deliveriesOfTenant, "delivery_by_tenant (tenant=? AND id>? AND id<?)"),
+      (.deliveriesOfState, "delivery_by_state (tenant=? AND state=? AND id>? AND id<?)"),
+      (.newestDeliveriesOfState, "delivery_by_state (tenant=? AND state=? AND id>? AND id<?)"),
+      (.deliveriesOfEndpoint, "delivery_by_endpoint (endpoint=? AND id>? AND id<?)"),
+      (
+        .deliveriesOfEndpointAndState,
+        "delivery_by_endpoint_and_state (endpoint=? AND state=? AND id>? AND id<?)"
+      ),
+      (
+        .newestDeliveriesOfEndpointAndState,
+        "delivery_by_endpoint_and_state (endpoint=? AND state=? AND id>? AND id<?)"
+      ),
+      (.deliveriesOfTask, "delivery_by_task (task=? AND id>? AND id<?)"),
+      (.unfinishedInGroup, "task_unfinished_by_group (group_key=?)"),
+      (.staleGroups, "task_group_by_end (<expr><?)"),
+    ])
+  func `pages are read by all columns of their index`(_ query: Query, _ index: String) throws {
+    try Self.read { database in
+      let text = query.text.replacing(/\?[0-9]*/, with: "1")
+      let steps = try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + text)
+        .map { $0["detail"] as String }
+      #expect(steps.first?.hasSuffix(index) == true, "\(steps)")
+      #expect(!steps.contains { $0.contains("TEMP B-TREE") }, "\(steps)")
+    }
+  }
+
   /// Returns whether the step scans a pragma, or a table with few rows: one, a few per tenant, one per process or one per shard.
   private static func isSmall(_ detail: String) -> Bool {
     detail.hasPrefix("SCAN pragma_")

@@ -100,7 +100,7 @@ package final class SimulatedLedger: Ledger, MemoryRowsReading {
   private func publishTooEarly(_ change: LedgerChange) {
     let fragments = state.withLock { state in
       var sequence = state.numbers.last
-      return JournalFragment.render(change.events, state.tenants, &sequence)
+      return JournalFragment.render(change.events, state.tenants, &sequence, tags: change.tags)
     }
     published(.committed(fragments))
   }
@@ -209,7 +209,7 @@ package final class SimulatedLedger: Ledger, MemoryRowsReading {
     Set(state.tenants.values).union([.default]).map { tenant in
       JournalFragment(
         first: fragment.first, last: fragment.last, tenant: tenant, sessionID: fragment.sessionID,
-        taskID: fragment.taskID, time: fragment.time, bytes: fragment.bytes,
+        taskID: fragment.taskID, tags: fragment.tags, time: fragment.time, bytes: fragment.bytes,
         bytesWithProgress: fragment.bytesWithProgress)
     }
   }
@@ -254,7 +254,7 @@ package final class SimulatedLedger: Ledger, MemoryRowsReading {
     }
     let tenants =
       InjectedFault.tellsAnotherTenant.isPresent ? state.tenants.mapValues { _ in .default } : state.tenants
-    return JournalFragment.render(change.events, tenants, &sequence)
+    return JournalFragment.render(change.events, tenants, &sequence, tags: change.tags)
   }
 
   // MARK: Commits of other processes

@@ -49,11 +49,7 @@ extension CommitHistory {
     groups[group.key]?.isCompleted = true
     guard !story.isReduced else { return }
     var counts = GroupCounts()
-    for task in tasks.values.map(\.row) where key(task) == group.key {
-      counts.add(
-        1, task.state, task.outcome, sent: task.progress.countOfBytesSent,
-        received: task.progress.countOfBytesReceived)
-    }
+    for task in tasks.values.map(\.row) where key(task) == group.key { counts.add(task) }
     if counts != group.finalCounts || counts.unfinished > 0 {
       violate(.groupsEndOnce, "the group \(group.key.name) completed with wrong counts")
     }

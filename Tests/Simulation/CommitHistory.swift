@@ -388,6 +388,9 @@ package final class CommitHistory: @unchecked Sendable {
         .tenantsApart,
         "an event of \(tenant.name) is published for \(fragment.tenant?.name ?? "no tenant")")
     }
+    if let id = fragment.taskID, let task = tasks[id]?.row, fragment.tags != task.tags {
+      violate(.streamsAreWhole, "an event of \(name(id)) has another group or other labels")
+    }
     if fragment.first <= lastNumber {
       violate(.streamsAreWhole, "event \(fragment.first) comes after event \(lastNumber)")
     }

@@ -52,6 +52,14 @@ extension ForwardingLedger {
 
 extension ForwardingLedger {
   func group(_ key: TaskGroupKey) async throws(LedgerError) -> TaskGroup? { try await base.group(key) }
+  func hasUnfinishedTasks(_ key: TaskGroupKey) async throws(LedgerError) -> Bool {
+    try await base.hasUnfinishedTasks(key)
+  }
+  func closedGroups(
+    among keys: Set<TaskGroupKey>
+  ) async throws(LedgerError) -> Set<TaskGroupKey> {
+    try await base.closedGroups(among: keys)
+  }
   func counts(of key: TaskGroupKey) async throws(LedgerError) -> GroupCounts {
     try await base.counts(of: key)
   }

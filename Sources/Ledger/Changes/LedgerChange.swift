@@ -21,6 +21,8 @@ package struct LedgerChange: Sendable {
   package var smallBodies: [TaskID: [UInt8]] = [:]
   /// Events in order. Each gets a sequence number and is stored, except progress, which is only published.
   package var events: [TransferEvent] = []
+  /// The groups and labels of the tasks in `events`. Tasks without any are absent.
+  package var tags: [TaskID: TaskTags] = [:]
   package var newDeliveries: [WebhookDelivery] = []
   package var updatedDeliveries: [WebhookDelivery] = []
   /// Endpoints; each replaces the one with its id.
@@ -73,8 +75,9 @@ package struct LedgerChange: Sendable {
   package init() {}
 
   /// Creates a change of progress events of a session, which are published but never stored.
-  package init(progress events: [TransferEvent], of session: SessionID) {
+  package init(progress events: [TransferEvent], of session: SessionID, _ tags: [TaskID: TaskTags] = [:]) {
     self.events = events
+    self.tags = tags
     owner = session
     isProgressOnly = true
   }

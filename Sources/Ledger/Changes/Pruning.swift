@@ -21,10 +21,12 @@ package struct ExpiredRecords: Sendable, Equatable {
     package let deliveries: Timestamp
     package let decisions: Timestamp
     package let replies: Timestamp
-    package init(deliveries: Timestamp, decisions: Timestamp, replies: Timestamp) {
+    package let groups: Timestamp
+    package init(deliveries: Timestamp, decisions: Timestamp, replies: Timestamp, groups: Timestamp) {
       self.deliveries = deliveries
       self.decisions = decisions
       self.replies = replies
+      self.groups = groups
     }
   }
   /// A stored reply. A newer reply may have replaced it under its key meanwhile.
@@ -42,8 +44,10 @@ package struct ExpiredRecords: Sendable, Equatable {
   /// Decisions that were made or withdrawn.
   package var decisions: [DecisionID] = []
   package var replies: [Reply] = []
+  /// Groups without tasks that are open or completed. A task may have joined such a group meanwhile.
+  package var groups: [TaskGroupKey] = []
 
   package init() {}
 
-  package var count: Int { deliveries.count + decisions.count + replies.count }
+  package var count: Int { deliveries.count + decisions.count + replies.count + groups.count }
 }

@@ -8,6 +8,8 @@ package struct JournalFragment: Sendable, Equatable {
   package let tenant: Tenant?
   package let sessionID: SessionID
   package let taskID: TaskID?
+  /// The group and labels of the task, or the group that the event is about; `nil` for most fragments.
+  @IndirectOptional package private(set) var tags: TaskTags?
   /// The time of the first event; `nil` after progress was filtered or merged.
   package let time: Timestamp?
   /// The stored events; empty if all of them are progress.
@@ -18,17 +20,17 @@ package struct JournalFragment: Sendable, Equatable {
   let progress: [Progress]
 
   package init(
-    first: Int64, last: Int64, tenant: Tenant?, sessionID: SessionID, taskID: TaskID?, time: Timestamp? = nil,
-    bytes: [UInt8], bytesWithProgress: [UInt8]? = nil
+    first: Int64, last: Int64, tenant: Tenant?, sessionID: SessionID, taskID: TaskID?, tags: TaskTags? = nil,
+    time: Timestamp? = nil, bytes: [UInt8], bytesWithProgress: [UInt8]? = nil
   ) {
     self.init(
-      first: first, last: last, tenant: tenant, sessionID: sessionID, taskID: taskID, time: time,
+      first: first, last: last, tenant: tenant, sessionID: sessionID, taskID: taskID, tags: tags, time: time,
       bytes: bytes, bytesWithProgress: bytesWithProgress ?? bytes, progress: [])
   }
 
   private init(
-    first: Int64, last: Int64, tenant: Tenant?, sessionID: SessionID, taskID: TaskID?, time: Timestamp?,
-    bytes: [UInt8], bytesWithProgress: [UInt8], progress: [Progress]
+    first: Int64, last: Int64, tenant: Tenant?, sessionID: SessionID, taskID: TaskID?, tags: TaskTags?,
+    time: Timestamp?, bytes: [UInt8], bytesWithProgress: [UInt8], progress: [Progress]
   ) {
     self.first = first
     self.last = last
@@ -39,6 +41,7 @@ package struct JournalFragment: Sendable, Equatable {
     self.bytes = bytes
     self.bytesWithProgress = bytesWithProgress
     self.progress = progress
+    self.tags = tags
   }
 
   package var isProgressOnly: Bool { bytes.isEmpty }
@@ -49,8 +52,10 @@ extension JournalFragment {
   /// - Parameters:
   ///   - tenants: the tenants of the sessions.
   ///   - sequence: the last number that was assigned.
+  ///   - tags: the groups and labels of the tasks that have any.
   package static func render(
-    _ events: [TransferEvent], _ tenants: [SessionID: Tenant], _ sequence: inout Int64
+    _ events: [TransferEvent], _ tenants: [SessionID: Tenant], _ sequence: inout Int64,
+    tags: [TaskID: TaskTags] = [:]
   ) -> [JournalFragment] {
     var fragments: [JournalFragment] = []
     var start = 0
@@ -58,14 +63,15 @@ extension JournalFragment {
       let (task, session) = (events[start].taskID, events[start].sessionID)
       var end = start + 1
       while end < events.count, events[end].taskID == task, events[end].sessionID == session { end += 1 }
-      fragments.append(render(events[start..<end], events[start].tenant ?? tenants[session], &sequence))
+      let tags = tags.isEmpty ? nil : task.flatMap { tags[$0] }
+      fragments.append(render(events[start..<end], events[start].tenant ?? tenants[session], tags, &sequence))
       start = end
     }
     return fragments
   }
 
   private static func render(
-    _ run: ArraySlice<TransferEvent>, _ tenant: Tenant?, _ sequence: inout Int64
+    _ run: ArraySlice<TransferEvent>, _ tenant: Tenant?, _ tags: TaskTags?, _ sequence: inout Int64
   ) -> JournalFragment {
     let first = sequence + 1
     var kept = ServerSentEventWriter()
@@ -83,7 +89,8 @@ extension JournalFragment {
     let head = run[run.startIndex]
     return JournalFragment(
       first: first, last: sequence, tenant: tenant, sessionID: head.sessionID, taskID: head.taskID,
-      time: head.time, bytes: kept.bytes, bytesWithProgress: all?.bytes ?? kept.bytes,
+      tags: tags ?? head.groupTags, time: head.time, bytes: kept.bytes,
+      bytesWithProgress: all?.bytes ?? kept.bytes,
       progress: kept.bytes.isEmpty ? run.compactMap(Progress.init) : [])
   }
 }
@@ -138,7 +145,7 @@ extension JournalFragment {
         sequence: nil)
     }
     return JournalFragment(
-      first: first, last: last, tenant: tenant, sessionID: sessionID, taskID: taskID, time: nil, bytes: [],
-      bytesWithProgress: writer.bytes, progress: events)
+      first: first, last: last, tenant: tenant, sessionID: sessionID, taskID: taskID, tags: tags,
+      time: nil, bytes: [], bytesWithProgress: writer.bytes, progress: events)
   }
 }

@@ -35,6 +35,12 @@ struct ExpiredRows {
       .prefix(limit).map(\.key)
     stale.replies = rows.repliesByTime.all().lazy.map(\.key).prefix { $0.time <= ages.replies }
       .prefix(limit).map { ExpiredRecords.Reply(key: $0.key, createdAt: $0.time) }
+    let groups = rows.groups.values.filter { group in
+      group.state != .closed && (group.completedAt ?? group.createdAt) <= ages.groups
+        && rows.tasksOfGroup[group.key].isEmpty
+    }
+    stale.groups = groups.sorted { ($0.createdAt, $0.key.name) < ($1.createdAt, $1.key.name) }.prefix(limit)
+      .map(\.key)
     return stale
   }
 }

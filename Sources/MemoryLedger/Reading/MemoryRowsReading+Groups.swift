@@ -7,6 +7,18 @@ extension MemoryRowsReading {
     try read { $0.rows.groups[key] }
   }
 
+  package func hasUnfinishedTasks(_ key: TaskGroupKey) async throws(LedgerError) -> Bool {
+    try read { reader in
+      reader.rows.tasksOfGroup[key].all().contains { reader.rows.unfinished.contains($0.key) }
+    }
+  }
+
+  package func closedGroups(
+    among keys: Set<TaskGroupKey>
+  ) async throws(LedgerError) -> Set<TaskGroupKey> {
+    try read { reader in keys.filter { reader.rows.groups[$0]?.closedAt != nil } }
+  }
+
   package func counts(of key: TaskGroupKey) async throws(LedgerError) -> GroupCounts {
     try read { $0.rows.counts(of: key) }
   }

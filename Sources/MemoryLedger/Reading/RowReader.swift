@@ -69,7 +69,9 @@ package struct RowReader {
         rows.tasksOfSession[session].all(in: query.order, after: query.after).map(\.key)
       case .tenant: rows.tasks.all(in: query.order, after: query.after).map(\.key)
       }
-    let found = ids.lazy.compactMap { rows.tasks[$0] }.filter { isWanted($0, query) }.map(\.task)
+    let found = ids.lazy.filter { $0 <= query.last ?? $0 }.compactMap { rows.tasks[$0] }.filter {
+      isWanted($0, query)
+    }.map(\.task)
     return all(found, .task, limit: query.limit) { $0.id.description }
   }
 

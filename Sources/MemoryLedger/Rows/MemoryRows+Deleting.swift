@@ -21,11 +21,10 @@ extension MemoryRows {
   }
 
   private mutating func remove(_ task: TaskID) {
-    guard let session = tasks[task]?.task.sessionID else { return }
     // Numbers of deleted events are not assigned again.
     reservedSequence = max(reservedSequence, journal.last?.row.last ?? 0)
     removeEvents(journalOfTask[task].all().map(\.key))
-    removeDecisions(decisionsOfSession[session].all().map(\.key).filter { decisions[$0]?.taskID == task })
+    removeDecisions(decisionsOfTask[task].all().map(\.key))
     removeTasks([task])
   }
 
@@ -65,6 +64,7 @@ extension MemoryRows {
     for id in ids {
       guard let gone = decisions.remove(id) else { continue }
       decisionsOfSession.remove(id, from: gone.sessionID)
+      decisionsOfTask.remove(id, from: gone.taskID)
     }
   }
 
@@ -98,6 +98,9 @@ extension MemoryRows {
     }
     deliveries.remove(pruning.records.deliveries)
     removeDecisions(pruning.records.decisions.filter { decisions[$0].map { $0.state != .pending } ?? false })
+    for key in pruning.records.groups where groups[key]?.state != .closed && tasksOfGroup[key].isEmpty {
+      groups[key] = nil
+    }
     for old in pruning.records.replies where replies[old.key]?.reply.createdAt == old.createdAt {
       removeReply(old.key)
     }

@@ -65,6 +65,7 @@ extension MemoryRows {
     for decision in change.newDecisions {
       decisions.set(decision.asAsked, for: decision.id)
       decisionsOfSession.insert(decision.id, in: decision.sessionID)
+      decisionsOfTask.insert(decision.id, in: decision.taskID)
     }
     for decision in change.settledDecisions {
       decisions.change(decision.id) {
@@ -113,11 +114,7 @@ extension MemoryRows {
 
   func counts(of key: TaskGroupKey) -> GroupCounts {
     var counts = GroupCounts()
-    for task in tasksOfGroup[key].all().compactMap({ tasks[$0.key]?.task }) {
-      counts.add(
-        1, task.state, task.outcome, sent: task.progress.countOfBytesSent,
-        received: task.progress.countOfBytesReceived)
-    }
+    for task in tasksOfGroup[key].all().compactMap({ tasks[$0.key]?.task }) { counts.add(task) }
     return counts
   }
 
@@ -158,7 +155,8 @@ extension MemoryRows {
   private mutating func append(_ fragment: JournalFragment) {
     let kept = JournalFragment(
       first: fragment.first, last: fragment.last, tenant: fragment.tenant, sessionID: fragment.sessionID,
-      taskID: fragment.taskID, time: fragment.time ?? Timestamp(microseconds: 0), bytes: fragment.bytes)
+      taskID: fragment.taskID, tags: fragment.tags, time: fragment.time ?? Timestamp(microseconds: 0),
+      bytes: fragment.bytes)
     journal.set(kept, for: kept.first)
     if let tenant = kept.tenant { journalOfTenant.insert(kept.first, in: tenant) }
     journalOfSession.insert(kept.first, in: kept.sessionID)

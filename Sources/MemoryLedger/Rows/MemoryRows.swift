@@ -112,6 +112,7 @@ package struct MemoryRows: Sendable {
   var endpoints = SortedTable<EndpointID, WebhookEndpoint>()
   package var decisions = SortedTable<DecisionID, Decision>()
   var decisionsOfSession = SortedGroups<SessionID, DecisionID>()
+  var decisionsOfTask = SortedGroups<TaskID, DecisionID>()
   var credentials = SortedTable<CredentialName, StoredCredential>()
   /// The cookies in the order in which they were first set.
   var cookies = SortedTable<Int, CookieRow>()
@@ -148,6 +149,7 @@ package struct MemoryRows: Sendable {
     sessions.memorySize + tasks.memorySize + tasksOfSession.memorySize + unfinished.memorySize
       + ended.memorySize + kept.memorySize + journal.memorySize + journalOfTenant.memorySize
       + journalOfSession.memorySize + journalOfTask.memorySize + deliveries.memorySize
-      + decisions.memorySize + decisionsOfSession.memorySize + repliesByTime.memorySize
+      + decisions.memorySize + decisionsOfSession.memorySize + decisionsOfTask.memorySize
+      + repliesByTime.memorySize
   }
 }

@@ -1,5 +1,13 @@
 package import TransferModel
 
+extension TaskTags: Record {
+  package static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self {
+    TaskTags(
+      group: try coder.optional("group", value?.group),
+      labels: try coder.optional("labels", value.flatMap { $0.labels.isEmpty ? nil : $0.labels }) ?? [])
+  }
+}
+
 extension GroupCounts: Record {
   package static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self {
     var counts = value ?? GroupCounts()

@@ -28,8 +28,21 @@ enum Migrations {
       try database.execute(sql: groups)
       try TaskResults(database: database, box: box).fill()
     }
+    migrator.registerMigration("103 lists of deliveries, ends of groups, and groups and labels of events") {
+      database in try database.execute(sql: lists)
+    }
     return migrator
   }
+
+  // The index delivery_by_failed of migration 101 stays, because programs of version 102 name it in their statements.
+  private static let lists = """
+    ALTER TABLE journal ADD COLUMN tags BLOB;
+    CREATE INDEX delivery_by_state ON delivery (tenant, state, id);
+    CREATE INDEX delivery_by_endpoint_and_state ON delivery (endpoint, state, id) WHERE endpoint IS NOT NULL;
+    CREATE INDEX task_unfinished_by_group ON task (group_key) WHERE group_key IS NOT NULL AND state <> 'completed';
+    CREATE INDEX task_group_by_end ON task_group (coalesce(completed, created))
+      WHERE closed IS NULL OR completed IS NOT NULL;
+    """
 
   // The destination of an earlier delivery is its session: the keyed hash of its URL is not known here. Its tenant is empty if its session
   // was deleted.

@@ -11,7 +11,7 @@ internal import Records
 /// - Any other change needs a migration, even if only a document's form changes. `oldest` becomes that migration's number. No program then
 ///   opens the database while an older one has it open, and no older program opens it afterwards.
 struct Schema: Sendable {
-  static let current = Schema(newest: 102, oldest: 102)
+  static let current = Schema(newest: 103, oldest: 102)
 
   /// The number of the newest migration that the program knows.
   let newest: Int

@@ -46,33 +46,10 @@ extension TaskQuery {
     ]
   }
 
-  /// How much older than its row an id may be, in seconds. The row of a task follows when its body is stored.
-  private static let idLead = 3600.0
-
   /// The ids that may be on the page, both ends included.
   private var idRange: (low: TaskID, high: TaskID) {
-    var (low, high) = (filter.id?.range ?? TaskID.all).bounds
-    if let since = filter.since {
-      low = max(low, TaskID(at: since.adding(seconds: -Self.idLead), random: (0, 0)).earliest)
-    }
-    switch (after, order) {
-    case (nil, _): break
-    case (let after?, .oldest): low = max(low, after.next)
-    case (let after?, .newest): high = min(high, after.previous)
-    }
-    return (low, high)
-  }
-}
-
-extension ClosedRange {
-  fileprivate var bounds: (Bound, Bound) { (lowerBound, upperBound) }
-}
-
-extension ID {
-  /// The lowest value of the same time.
-  fileprivate var earliest: Self { Self(high: high, low: 0) }
-  fileprivate var next: Self { low == .max ? Self(high: high &+ 1, low: 0) : Self(high: high, low: low + 1) }
-  fileprivate var previous: Self {
-    low == 0 ? Self(high: high &- 1, low: .max) : Self(high: high, low: low - 1)
+    var range = order.range(of: filter.id?.range ?? TaskID.all, after: after, since: filter.since)
+    if let last { range.high = min(range.high, last) }
+    return range
   }
 }

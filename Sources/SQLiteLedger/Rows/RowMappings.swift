@@ -179,7 +179,10 @@ extension JournalFragment {
     self.init(
       first: try row.integer(.first), last: try row.integer(.last), tenant: try row.tenantIfAny(),
       sessionID: try row.id(.session),
-      taskID: try row.idIfAny(.task), time: try row.time(.time), bytes: try row.content(.stream))
+      taskID: try row.idIfAny(.task),
+      tags: try row.documentIfAny(.eventTags) { document throws(RecordFault) in
+        try Document.read(TaskTags.self, document)
+      }, time: try row.time(.time), bytes: try row.content(.stream))
   }
 }
 
@@ -194,6 +197,7 @@ extension RowMapping<JournalFragment> {
       Column(.task) { fragment, _ in .ifAny(fragment.taskID) { .id($0) } },
       Column(.time) { fragment, _ in .integer(fragment.time?.microseconds ?? 0) },
       Column(.stream) { fragment, box in box.sealed(fragment.bytes, .stream) },
+      Column(.tags) { fragment, box in .ifAny(fragment.tags) { box.sealed(Document.write($0), .eventTags) } },
     ])
 }
 

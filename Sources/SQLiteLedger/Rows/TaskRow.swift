@@ -54,6 +54,9 @@ extension TransferTask {
 struct UpdatedTask {
   let task: TransferTask
   let smallBody: [UInt8]?
+
+  /// Whether the row has counts of bytes. A completed row without them does not count in its group, because a download has replaced the task.
+  fileprivate var countsInGroup: Bool { task.group != nil && task.downloadTask == nil }
 }
 
 /// A new task, with the tenant of its session. The tenant is unknown if the session has no row.
@@ -116,12 +119,9 @@ extension RowMapping<UpdatedTask> {
         row.task.state == .completed ? .time(row.task.completedAt ?? row.task.createdAt) : .null
       },
       Column(.result) { row, _ in .ifAny(row.task.outcome) { .string($0.rawValue) } },
-      // Only groups need the counts of bytes.
-      Column(.sent) { row, _ in
-        row.task.group == nil ? .null : .integer(row.task.progress.countOfBytesSent)
-      },
+      Column(.sent) { row, _ in row.countsInGroup ? .integer(row.task.progress.countOfBytesSent) : .null },
       Column(.received) { row, _ in
-        row.task.group == nil ? .null : .integer(row.task.progress.countOfBytesReceived)
+        row.countsInGroup ? .integer(row.task.progress.countOfBytesReceived) : .null
       },
       Column(.keptUntil) { row, _ in .ifAny(row.task.keptUntil) { .time($0) } },
       Column(.keptBytes) { row, _ in row.task.keptUntil == nil ? .null : .integer(row.task.keptBytes) },

@@ -7,7 +7,8 @@ enum Query: Int, CaseIterable, Sendable {
   case task, unfinishedTasks, hasTasks
   case tasksOfSession, tasksOfTenant, unfinishedTasksOfTenant, unsuccessfulTasks, tasksOfGroup, tasksOfLabel
   case newestOfSession, newestOfTenant, newestUnfinished, newestUnsuccessful, newestOfGroup, newestOfLabel
-  case group, groupsOfTenant, newestGroups, closedGroups, groupCounts, sessionsOfGroup
+  case group, groupsOfTenant, newestGroups, closedGroups, unfinishedInGroup, groupCounts, sessionsOfGroup
+  case staleGroups
   case smallBody, metrics, hasBodyFile, bodyFilesOfSession
   case endedTasks, expiredTasks, keepingTasks, keptBytes
   case decision, decisionsOfSession, newestDecisions, staleDecisions
@@ -18,8 +19,10 @@ enum Query: Int, CaseIterable, Sendable {
   case commands, news, lastNews, work
   case pendingDestinations, dueDeliveries, futureDeliveries, laterDeliveries
   case pendingBackgroundDeliveries, hasPendingDelivery
-  case delivery, deliveriesOfTenant, deliveriesOfEndpoint, deliveriesOfTask, failedDeliveries
-  case newestDeliveriesOfTenant, newestDeliveriesOfEndpoint, newestDeliveriesOfTask, newestFailedDeliveries
+  case delivery, deliveriesOfTenant, deliveriesOfState, deliveriesOfTask
+  case deliveriesOfEndpoint, deliveriesOfEndpointAndState
+  case newestDeliveriesOfTenant, newestDeliveriesOfState, newestDeliveriesOfTask
+  case newestDeliveriesOfEndpoint, newestDeliveriesOfEndpointAndState
   case hasDelivery, staleDeliveries
   case endpoint, endpoints
   case fragmentBeforeOfTenant, fragmentBeforeOfSession, fragmentBeforeOfTask
@@ -77,7 +80,19 @@ enum Query: Int, CaseIterable, Sendable {
     case .groupCounts:
       """
       SELECT state, result, count(*) AS number, coalesce(sum(sent), 0) AS sent, coalesce(sum(received), 0) AS received
-      FROM task INDEXED BY task_by_group WHERE group_key = ? GROUP BY state, result
+      FROM task INDEXED BY task_by_group
+      WHERE group_key = ? AND (state <> 'completed' OR sent IS NOT NULL) GROUP BY state, result
+      """
+    case .unfinishedInGroup:
+      """
+      SELECT 1 FROM task INDEXED BY task_unfinished_by_group
+      WHERE group_key = ? AND state <> 'completed' LIMIT 1
+      """
+    case .staleGroups:
+      """
+      SELECT tenant, key, name, created FROM task_group INDEXED BY task_group_by_end
+      WHERE (closed IS NULL OR completed IS NOT NULL) AND coalesce(completed, created) <= ? AND \(Self.hasNoTasks)
+      ORDER BY coalesce(completed, created) LIMIT ?
       """
     case .sessionsOfGroup:
       "SELECT DISTINCT session FROM task INDEXED BY task_by_group WHERE group_key = ? ORDER BY session"
@@ -146,13 +161,15 @@ enum Query: Int, CaseIterable, Sendable {
       """
     case .delivery: "SELECT * FROM delivery WHERE id = ?"
     case .deliveriesOfTenant: Self.deliveries(by: "tenant")
+    case .deliveriesOfState: Self.deliveries(by: "state")
     case .deliveriesOfEndpoint: Self.deliveries(by: "endpoint")
+    case .deliveriesOfEndpointAndState: Self.deliveries(by: "endpoint_and_state")
     case .deliveriesOfTask: Self.deliveries(by: "task")
-    case .failedDeliveries: Self.deliveries(by: "failed")
     case .newestDeliveriesOfTenant: Self.deliveries(by: "tenant", isNewestFirst: true)
+    case .newestDeliveriesOfState: Self.deliveries(by: "state", isNewestFirst: true)
     case .newestDeliveriesOfEndpoint: Self.deliveries(by: "endpoint", isNewestFirst: true)
+    case .newestDeliveriesOfEndpointAndState: Self.deliveries(by: "endpoint_and_state", isNewestFirst: true)
     case .newestDeliveriesOfTask: Self.deliveries(by: "task", isNewestFirst: true)
-    case .newestFailedDeliveries: Self.deliveries(by: "failed", isNewestFirst: true)
     case .hasDelivery: "SELECT 1 FROM delivery WHERE id = ? AND state = ? AND attempts = ?"
     case .endpoint: "SELECT * FROM webhook_endpoint WHERE id = ?"
     case .endpoints: "SELECT * FROM webhook_endpoint ORDER BY id"
@@ -207,7 +224,7 @@ enum Query: Int, CaseIterable, Sendable {
   /// A condition that uses both indices of a session's tasks: one for ended tasks, one for the others.
   static let isOfSession = "(session = ?1 AND state = 'completed' OR session = ?1 AND state <> 'completed')"
 
-  private static let journal = "SELECT first, last, tenant, session, task, time, stream FROM journal"
+  private static let journal = "SELECT first, last, tenant, session, task, time, stream, tags FROM journal"
   static let last = "SELECT last FROM journal ORDER BY first DESC LIMIT 1"
   static let reserved = "SELECT last FROM sequence_reservation"
 
@@ -234,22 +251,27 @@ enum Query: Int, CaseIterable, Sendable {
     """
   }
 
-  /// Returns the query for a page of a tenant's deliveries. SQLite's own choice of an index would at times scan the whole table.
+  /// Returns the query for a page of a tenant's deliveries between two ids. SQLite's own choice of an index would at times scan the whole
+  /// table. Every condition of a tenant, an endpoint or a state is in the index, so that only rows of the page are read.
   private static func deliveries(by index: String, isNewestFirst: Bool = false) -> String {
-    let place = isNewestFirst ? "(?2 IS NULL OR id < ?2)" : "id > ?2"
     let scope =
       switch index {
-      case "endpoint": "endpoint = ?3 AND (?4 IS NULL OR task = ?4) AND"
-      case "task": "task = ?4 AND (?3 IS NULL OR endpoint = ?3) AND"
-      case "failed": "state = 'failed' AND (?3 IS NULL OR endpoint = ?3) AND (?4 IS NULL OR task = ?4) AND"
-      default: "?3 IS NULL AND ?4 IS NULL AND"
+      case "endpoint": "endpoint = ?4 AND ?5 IS NULL AND ?6 IS NULL AND"
+      case "endpoint_and_state": "endpoint = ?4 AND state = ?6 AND ?5 IS NULL AND"
+      case "state": "state = ?6 AND ?4 IS NULL AND ?5 IS NULL AND"
+      case "task": "task = ?5 AND (?4 IS NULL OR endpoint = ?4) AND (?6 IS NULL OR state = ?6) AND"
+      default: "?4 IS NULL AND ?5 IS NULL AND ?6 IS NULL AND"
       }
     return """
       SELECT * FROM delivery INDEXED BY delivery_by_\(index)
-      WHERE \(scope) tenant = ?1 AND \(place) AND (?5 IS NULL OR state = ?5) AND (?6 IS NULL OR created >= ?6)
+      WHERE \(scope) tenant = ?1 AND id BETWEEN ?2 AND ?3 AND (?7 IS NULL OR created >= ?7)
       ORDER BY id\(isNewestFirst ? " DESC" : "")
       """
   }
+
+  /// The condition that a group has no tasks.
+  static let hasNoTasks =
+    "NOT EXISTS (SELECT 1 FROM task INDEXED BY task_by_group WHERE group_key = task_group.key)"
 
   /// Returns the condition that no delivery for the task is pending.
   private static func isNotHeld(_ task: String) -> String {

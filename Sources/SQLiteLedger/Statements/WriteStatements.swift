@@ -103,7 +103,7 @@ extension WriteStatements {
   }
 
   struct OfTasks {
-    let keepGroup, closeGroup, completeGroup: WriteStatement
+    let keepGroup, closeGroup, completeGroup, pruneGroup: WriteStatement
     let insert, insertLabel, update, respecify, wipe, prune, forgetBody, thin, deleteOfSession: WriteStatement
 
     fileprivate init(_ prepare: Prepare) throws {
@@ -113,6 +113,9 @@ extension WriteStatements {
       closeGroup = try prepare(
         "UPDATE task_group SET closed = coalesce(closed, ?) WHERE tenant = ? AND key = ?")
       completeGroup = try prepare(RowMapping.completedGroup.update(byLast: 2))
+      pruneGroup = try prepare(
+        StoredTable.taskGroup.delete(
+          by: .tenant, .key, and: "(closed IS NULL OR completed IS NOT NULL) AND \(Query.hasNoTasks)"))
       insertLabel = try prepare(StoredTable.taskLabel.insert([.key, .task]))
       update = try prepare(RowMapping.updatedTask.update())
       respecify = try prepare(RowMapping.respecifiedTask.update())

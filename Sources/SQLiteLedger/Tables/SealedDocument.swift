@@ -6,7 +6,7 @@ enum SealedDocument: Int, CaseIterable, Sendable {
   case answer, reply
   case attempts, endpoint
   case smallBody, deliveryURL, deliveryError, fileType, replyKey, replyLocation, configurationName
-  case groupName, groupCounts
+  case groupName, groupCounts, eventTags
 
   var place: ColumnReference {
     switch self {
@@ -32,6 +32,7 @@ enum SealedDocument: Int, CaseIterable, Sendable {
     case .configurationName: ColumnReference(.configuration, .name)
     case .groupName: ColumnReference(.taskGroup, .name)
     case .groupCounts: ColumnReference(.taskGroup, .counts)
+    case .eventTags: ColumnReference(.journal, .tags)
     }
   }
 
@@ -53,7 +54,7 @@ enum SealedDocument: Int, CaseIterable, Sendable {
       .endpoint, .arguments, .answer, .reply:
       true
     case .requestBody, .smallBody, .deliveryURL, .deliveryError, .fileType, .replyKey, .replyLocation,
-      .configurationName, .groupName, .groupCounts:
+      .configurationName, .groupName, .groupCounts, .eventTags:
       false
     }
   }

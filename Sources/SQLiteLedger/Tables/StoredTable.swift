@@ -122,7 +122,7 @@ enum StoredColumn: String, CaseIterable, Sendable {
     space
   case specification, state,
     status, stream
-  case task, tenant, through, time, type, updated, url
+  case tags, task, tenant, through, time, type, updated, url
   case answerTag = "answer_tag"
   case contentType = "content_type"
   case defaultAnswer = "default_answer"

@@ -41,4 +41,7 @@ package struct ShortTaskID: Sendable, Equatable {
 extension ID {
   /// All values.
   package static var all: ClosedRange<Self> { Self(high: 0, low: 0)...Self(high: .max, low: .max) }
+
+  /// The highest id of a time.
+  package static func last(at time: Timestamp) -> Self { Self(at: time, random: (.max, .max)) }
 }

@@ -32,8 +32,7 @@ package struct TaskFilter: Sendable, Equatable {
     if let kind, task.kind != kind { return false }
     if let state, task.state != state { return false }
     if let outcome, task.outcome != outcome { return false }
-    if let group, task.group != group { return false }
-    if let label = labels.first, !task.labels.contains(label) { return false }
+    if !TaskTags(group: group, labels: Array(labels.prefix(1))).select(task.tags) { return false }
     if isNeverResumed, task.state != .suspended || !isUntouched { return false }
     if let since, task.createdAt < since { return false }
     return id?.matches(task.id) ?? true

@@ -52,6 +52,14 @@ package struct GroupCounts: Sendable, Equatable {
   package var unfinished: Int { suspended + running + canceling }
   package var tasks: Int { unfinished + succeeded + failed + cancelled }
 
+  /// Adds a task. A data task that became a download counts as that download only.
+  package mutating func add(_ task: TransferTask) {
+    guard task.downloadTask == nil else { return }
+    add(
+      1, task.state, task.outcome, sent: task.progress.countOfBytesSent,
+      received: task.progress.countOfBytesReceived)
+  }
+
   /// Adds tasks of one state and outcome.
   package mutating func add(
     _ count: Int, _ state: TaskState, _ outcome: TaskOutcome?, sent: Int64, received: Int64

@@ -23,6 +23,8 @@ package struct TaskQuery: Sendable {
   /// The last task of the page before, or `nil` for the first page.
   package var after: TaskID?
   package var order: ListOrder
+  /// The highest wanted id, or `nil` for no bound.
+  package var last: TaskID?
   package var limit: Int
   /// Whether only the tasks of ephemeral sessions in this service's memory are wanted.
   package var isOfMemory = false

@@ -97,7 +97,7 @@ struct Pruner: Sendable {
     let ages = ExpiredRecords.Cutoffs(
       deliveries: now.adding(seconds: -retention.deliveries),
       decisions: now.adding(seconds: -retention.tasks),
-      replies: now.adding(seconds: -IdempotentReply.retention))
+      replies: now.adding(seconds: -IdempotentReply.retention), groups: now.adding(seconds: -retention.tasks))
     while !Task.isCancelled {
       var pruning = Pruning(in: place)
       pruning.records = try await store.retentionRecords(in: place).staleRecords(

@@ -10,7 +10,7 @@ extension LedgerChange {
   ///   - store: computes the destinations of messages.
   init(_ step: SessionTransition, _ endpoints: EndpointDeliveries, _ store: any Ledger) {
     guard !step.effects.isProgressOnly || !step.attempts.isEmpty else {
-      self.init(progress: step.effects.events, of: step.effects.session)
+      self.init(progress: step.effects.events, of: step.effects.session, step.effects.tags)
       return
     }
     self.init()
@@ -21,7 +21,7 @@ extension LedgerChange {
     updatedTasks = step.effects.updated
     editedTasks = step.effects.respecified
     for (task, bytes) in step.effects.smallBodies { smallBodies[task] = bytes }
-    events = step.effects.events
+    (events, tags) = (step.effects.events, step.effects.tags)
     newDeliveries =
       step.effects.messages.compactMap { message in
         WebhookDelivery(message, of: step.session, in: store).map { endpoints.delayed($0) }
