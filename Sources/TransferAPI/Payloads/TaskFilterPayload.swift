@@ -9,6 +9,10 @@ enum TaskFilterPayload {
     "kind", "state", "outcome", "group", "label", "url", "urlPrefix", "description", "neverResumed", "since",
     "id",
   ]
+  /// Those of the query parameters that select events as well.
+  static let tagNames = ["group", "label"]
+  /// Those that may be given several times.
+  static let repeatableNames: Set<String> = ["label"]
   private static let part =
     "must be tsk_ with the first digits of a task's id, or its last digits, \(ShortTaskID.fewestDigits) or more"
 
@@ -18,8 +22,7 @@ enum TaskFilterPayload {
     filter.kind = try context.choice("kind")
     filter.state = try context.choice("state")
     filter.outcome = try context.choice("outcome")
-    filter.group = try text("group", context, upTo: Limits.groupBytes)
-    filter.labels = try labels(context)
+    if let tags = try tags(context) { (filter.group, filter.labels) = (tags.group, tags.labels) }
     filter.url = try text("url", context, upTo: Limits.searchBytes).map { Glob($0) }
     filter.urlPrefix = try text("urlPrefix", context, upTo: Limits.searchBytes)
     filter.description = try text("description", context, upTo: Limits.searchBytes)
@@ -30,6 +33,13 @@ enum TaskFilterPayload {
       filter.id = id
     }
     return filter
+  }
+
+  /// Reads the group and the labels; `nil` if none are given.
+  static func tags(_ context: RequestContext) throws(Problem) -> TaskTags? {
+    let tags = TaskTags(
+      group: try text("group", context, upTo: Limits.groupBytes), labels: try labels(context))
+    return tags.isEmpty ? nil : tags
   }
 
   private static func text(

@@ -25,7 +25,7 @@ extension TransferAPI {
       },
       Route("GET", "/v1/tasks/{task}/events", isOfAnyType: true) { api, context in
         let (view, id) = (try api.view(context), try context.taskID())
-        return try await api.events(context) {
+        return try await api.events(context, isOfTask: true) {
           try await view.events(ofTask: id, $0)
         } page: {
           try await view.events(ofTask: id, $0, limit: $1, waiting: context.preferredWait)
@@ -35,16 +35,21 @@ extension TransferAPI {
   }
 
   private func events(
-    _ context: RequestContext, stream subscribe: (EventFilter) async throws -> EventSubscription,
+    _ context: RequestContext, isOfTask: Bool = false,
+    stream subscribe: (EventFilter) async throws -> EventSubscription,
     page: (EventFilter, _ limit: Int) async throws -> EventPage
   ) async throws -> ServerResponse {
-    try context.allowQuery("after", "types", "progress", "data", "limit")
+    // All events of a task have its group and its labels.
+    let tags = isOfTask ? [] : TaskFilterPayload.tagNames
+    try context.allowQuery(
+      ["after", "types", "progress", "data", "limit"] + tags, repeatable: TaskFilterPayload.repeatableNames)
     if let data = context.value("data"), data != "inline" {
       throw RequestContext.invalid("data", "must be inline, not '\(data)'")
     }
     let filter = EventFilter(
       after: try Self.cursor(context), types: try Self.types(context),
-      wantsProgress: try context.flag("progress") ?? true, wantsData: context.value("data") != nil)
+      wantsProgress: try context.flag("progress") ?? true, wantsData: context.value("data") != nil,
+      tags: try TaskFilterPayload.tags(context))
     if ContentNegotiation.prefersPage(context) {
       guard !filter.wantsData else {
         throw RequestContext.invalid("data", "must be left out of a page; send Accept: text/event-stream")

@@ -59,7 +59,7 @@ struct EventPages: Sendable {
         page.items.append(streams.reset(of: sessionID, oldest: rows.oldest))
       }
       isFirst = false
-      for fragment in rows.fragments {
+      for fragment in rows.fragments where filter.tags?.select(fragment.tags) ?? true {
         for event in ServerSentEvents.split(fragment.bytes) {
           guard let id = ServerSentEvents.id(of: event), id > page.nextAfter else { continue }
           guard page.items.count < limit, bytes < Limits.pageBytes.value else { return page }
@@ -107,6 +107,7 @@ private final class EventDetector: Sendable {
   func hasEvent() -> Bool {
     unread.withLock { unread in
       while let bytes = subscription.read(maximum: EventSubscription.readyBytes) { unread += bytes }
+      // The first event carries the `retry:` field, before its number and type.
       return ServerSentEvents.split(unread).contains { !ServerSentEvents.data(of: $0).isEmpty }
     }
   }

@@ -22,8 +22,9 @@ struct EventStreams: Sendable {
     // For bodies the stream must know which responses the reader has seen, so it starts at a known place in the journal.
     if filter.wantsData, after == nil { after = store.lastSequence }
     let subscription = EventSubscription(
-      scope: scope, of: sessionID, after: after, types: filter.types, wantsProgress: filter.wantsProgress,
-      wantsData: filter.wantsData, preamble: Array(": connected\n\n".utf8), isLost: isLost,
+      scope: scope, of: sessionID, after: after, types: filter.types, tags: filter.tags,
+      wantsProgress: filter.wantsProgress, wantsData: filter.wantsData,
+      preamble: Array(": connected\n\n".utf8), isLost: isLost,
       store: store, hub: runtime.hub, pool: runtime.pool, now: now, spawn: spawn)
     if filter.wantsData, let after {
       do throws(LedgerError) { try await attachBodies(to: subscription, from: after) } catch {
@@ -59,7 +60,7 @@ struct EventStreams: Sendable {
     for task in tasks(in: subscription.scope) where task.kind != .download && task.response != nil {
       guard let live = runtime.engine.liveBody(of: task.id, in: task.sessionID) else { continue }
       let shown = try await responses(of: task.id, upTo: cursor)
-      subscription.attach(live, of: task.id, in: task.sessionID, shown: shown)
+      subscription.attach(live, of: task.id, in: task.sessionID, task.tags, shown: shown)
     }
   }
 

@@ -11,7 +11,7 @@ extension SessionRuntime {
     // The bodies are attached before their events are published, so that a reader of the event finds the body.
     for (task, body) in step.effects.openedBodies {
       guard let live = body as? LiveBody else { continue }
-      hub.attach(live, of: task, in: session.id, tenant: session.tenant)
+      hub.attach(live, of: task, in: session.id, step.effects.tags[task], tenant: session.tenant)
     }
     for body in step.effects.droppedUploads { body.cancel() }
     for (space, credential) in step.effects.credentials {

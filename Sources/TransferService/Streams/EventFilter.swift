@@ -9,11 +9,16 @@ package struct EventFilter: Sendable {
   package var wantsProgress: Bool
   /// Whether the bytes of data tasks are sent inline.
   package var wantsData: Bool
+  /// The group and the labels of the wanted events, or `nil` for all events.
+  package var tags: TaskTags?
 
-  package init(after: Int64?, types: Set<EventType>?, wantsProgress: Bool, wantsData: Bool) {
+  package init(
+    after: Int64?, types: Set<EventType>?, wantsProgress: Bool, wantsData: Bool, tags: TaskTags? = nil
+  ) {
     self.after = after
     self.types = types
     self.wantsProgress = wantsProgress
     self.wantsData = wantsData
+    self.tags = tags
   }
 }

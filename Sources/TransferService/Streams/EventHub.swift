@@ -84,11 +84,12 @@ package final class EventHub: Sendable {
   /// Attaches the body of a task's response to the streams that want its bytes.
   /// - Parameter tenant: the session's tenant, evaluated only if there are streams.
   func attach(
-    _ live: LiveBody, of task: TaskID, in session: SessionID, tenant: @autoclosure () -> Tenant?
+    _ live: LiveBody, of task: TaskID, in session: SessionID, _ tags: TaskTags?,
+    tenant: @autoclosure () -> Tenant?
   ) {
     guard count > 0 else { return }
     for subscription in listeners(task: task, in: session, tenant: tenant()) {
-      subscription.attach(live, of: task, in: session)
+      subscription.attach(live, of: task, in: session, tags)
     }
   }
 

@@ -60,6 +60,8 @@ package final class EventSubscription: Sendable {
   /// The session of the scope, or `nil` for all sessions.
   let sessionID: SessionID?
   private let types: Set<EventType>?
+  /// The group and the labels of the wanted events, or `nil` for all events.
+  private let tags: TaskTags?
   private let wantsProgress: Bool
   /// Whether the stream sends progress. `false` if its types exclude progress.
   var hearsProgress: Bool { wantsProgress && types?.contains(where: \.isProgress) ?? true }
@@ -74,19 +76,22 @@ package final class EventSubscription: Sendable {
   /// - Parameters:
   ///   - sessionID: the session of the scope.
   ///   - after: replays the events after this one, or sends only new events if it is `nil`.
+  ///   - tags: the group and the labels of the wanted events, or `nil` for all events.
   ///   - wantsData: whether the bytes of data tasks are sent inline.
   ///   - preamble: bytes that are sent first.
   ///   - isLost: whether the reader's cursor is unknown here, so it must receive `events.didReset`.
   ///   - spawn: starts the tasks that read the journal.
   package init(
     scope: EventScope, of sessionID: SessionID? = nil, after: Int64?, types: Set<EventType>?,
-    wantsProgress: Bool, wantsData: Bool = false, preamble: [UInt8], isLost: Bool = false,
+    tags: TaskTags? = nil, wantsProgress: Bool, wantsData: Bool = false, preamble: [UInt8],
+    isLost: Bool = false,
     store: any Ledger, hub: EventHub, pool: ThreadPool,
     now: @escaping @Sendable () -> Timestamp, spawn: TaskSpawner = TaskSpawner()
   ) {
     self.scope = scope
     self.sessionID = sessionID
     self.types = types
+    self.tags = tags
     self.wantsProgress = wantsProgress
     self.store = store
     self.hub = hub
@@ -120,7 +125,8 @@ package final class EventSubscription: Sendable {
 
   /// Attaches the body of a task's response.
   /// - Parameter shown: the number of the task's responses before the reader's cursor.
-  func attach(_ live: LiveBody, of task: TaskID, in session: SessionID, shown: Int = 0) {
+  func attach(_ live: LiveBody, of task: TaskID, in session: SessionID, _ tags: TaskTags?, shown: Int = 0) {
+    guard selects(tags) else { return }
     state.withLock { state in
       guard !state.isClosed, state.inline != nil else { return }
       state.inline?.attach(live, of: task, in: session, pool: pool, shown: shown) { [weak self] in
@@ -237,9 +243,13 @@ package final class EventSubscription: Sendable {
     }
   }
 
+  /// Returns whether the stream wants the events of a task, or of a group.
+  private func selects(_ found: TaskTags?) -> Bool { tags?.select(found) ?? true }
+
   // MARK: New events
 
   func offer(_ fragment: JournalFragment) {
+    guard selects(fragment.tags) else { return }
     if fragment.isProgressOnly, let task = fragment.taskID { return offerProgress(fragment, of: task) }
     let onReadable: (@Sendable () -> Void)? = state.withLock { state in
       guard !state.isClosed, !state.hasOverflowed else { return nil }
@@ -342,7 +352,7 @@ package final class EventSubscription: Sendable {
       if state.inline == nil {
         state.ready.reserveCapacity(state.ready.count + page.fragments.reduce(0) { $0 + size(of: $1) })
       }
-      for fragment in page.fragments { append(fragment, &state) }
+      for fragment in page.fragments where selects(fragment.tags) { append(fragment, &state) }
       state.cursor = max(state.cursor, page.coveredSequence)
       state.mode = page.isLast && !state.hasOverflowed ? .live : .behind(fetching: false)
       state.hasOverflowed = false
