@@ -123,6 +123,11 @@ extension TenantView {
   }
 
   package func closeGroup(_ name: String) async throws(ServiceError) -> CountedGroup {
+  /// Returns those of the groups that accept no new tasks.
+  package func closedGroups(among names: [String]) async throws(ServiceError) -> [String] {
+    try await service.groups.closed(among: names, of: tenant)
+  }
+
     try await service.groups.close(
       TaskGroupKey(tenant: tenant, name: name), at: service.identifiers.now())
   }

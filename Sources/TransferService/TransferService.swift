@@ -107,7 +107,9 @@ package final class TransferService: Sendable {
     deliveries = Deliveries(outbox: outbox, recorder: recorder, now: now)
     eventPages = EventPages(streams: streams)
     groups = TaskGroups(
-      pages: eventPages, completer: GroupCompleter(runtime: runtime, deliveries: toEndpoints, now: now))
+      pages: eventPages,
+      completer: GroupCompleter(
+        runtime: runtime, deliveries: toEndpoints, now: now, logger: logger))
     workerReports = WorkerReportReader(runtime: runtime, spawn: spawn, logger: logger)
     orphans = OrphanCollector(runtime: runtime, blobs: blobs, now: now, logger: logger)
     shards = LocalShardHolder(

@@ -1,4 +1,5 @@
 import Ledger
+import TransferModel
 
 /// A ledger that calls a test at certain moments.
 final class ObservedLedger: ForwardingLedger {
@@ -9,6 +10,10 @@ final class ObservedLedger: ForwardingLedger {
     var recorded: @Sendable (LedgerChange) -> Void = { _ in }
     /// Called when the service asks whether the ledger accepts writes.
     var asked: @Sendable () -> Void = {}
+    /// Called when the tasks of a group are counted.
+    var counted: @Sendable () -> Void = {}
+    /// Returns the fault of a group's row; `nil` if it is readable.
+    var unreadable: @Sendable (TaskGroupKey) -> UnreadableRow? = { _ in nil }
   }
   let base: any Ledger
   private let moments: Moments
@@ -32,6 +37,16 @@ final class ObservedLedger: ForwardingLedger {
       }
     }
   }
+  func group(_ key: TaskGroupKey) async throws(LedgerError) -> TaskGroup? {
+    if let fault = moments.unreadable(key) { throw .unreadable(fault) }
+    return try await base.group(key)
+  }
+
+  func counts(of key: TaskGroupKey) async throws(LedgerError) -> GroupCounts {
+    moments.counted()
+    return try await base.counts(of: key)
+  }
+
   var refusal: LedgerError? {
     moments.asked()
     return base.refusal

@@ -120,30 +120,39 @@ struct TaskBatch {
     return try await createTogether(parsed, idempotent)
   }
 
-  /// Creates all tasks of valid lines in one commit. The lines of a closed group fail, and the others are tried again.
+  /// Creates all tasks of valid lines in one commit.
   private func createTogether(
     _ lines: [BatchLine], _ idempotent: IdempotentRequest
   ) async throws -> ServerResponse {
+    let (created, tasks) = try await createOpen(lines) { lines, tasks in
+      idempotent.reply(
+        status: 200, type: "application/x-ndjson", location: nil, body: Self.render(lines, tasks))
+    }
+    return ReplyBuilder.json(Self.render(created, tasks), type: "application/x-ndjson")
+  }
+
+  /// Creates all tasks of valid lines in one commit, except those of closed groups, whose lines fail. One query finds all closed groups. The
+  /// creation is tried again only if a group was closed since.
+  /// - Returns: the lines, and the tasks of those that have not failed.
+  private func createOpen(
+    _ lines: [BatchLine],
+    reply: @escaping @Sendable ([BatchLine], [TransferTask]) -> IdempotentReply? = { _, _ in nil }
+  ) async throws(ServiceError) -> (lines: [BatchLine], tasks: [TransferTask]) {
     var lines = lines
     while true {
       let wanted = lines
-      let result: Result<[TransferTask], ServiceError>
       do throws(ServiceError) {
-        result = .success(
-          try await view.createTasks(Self.specifications(wanted), in: session) { tasks in
-            idempotent.reply(
-              status: 200, type: "application/x-ndjson", location: nil, body: Self.render(wanted, tasks))
-          })
+        let tasks = try await view.createTasks(Self.specifications(wanted), in: session) { reply(wanted, $0) }
+        return (wanted, tasks)
       } catch {
-        result = .failure(error)
-      }
-      switch result {
-      case .success(let tasks):
-        return ReplyBuilder.json(Self.render(wanted, tasks), type: "application/x-ndjson")
-      case .failure(.groupClosed(let name)):
-        let problem = Problem(ServiceError.groupClosed(name))
-        lines = wanted.map { $0.group == name ? $0.failing(with: problem) : $0 }
-      case .failure(let error): throw error
+        guard case .groupClosed(let first) = error else { throw error }
+        let closed = try await view.closedGroups(among: wanted.compactMap(\.group)) + [first]
+        let problems = Dictionary(
+          closed.map { (Array($0.utf8), Problem(ServiceError.groupClosed($0))) }, uniquingKeysWith: { $1 })
+        lines = wanted.map { line in
+          guard let group = line.group, let problem = problems[Array(group.utf8)] else { return line }
+          return line.failing(with: problem)
+        }
       }
     }
   }
@@ -165,11 +174,11 @@ struct TaskBatch {
 
   private func create(_ group: [BatchLine]) async -> [UInt8] {
     do throws(ServiceError) {
-      return Self.render(
-        group, try await view.createTasks(Self.specifications(group), in: session))
+      let (lines, tasks) = try await createOpen(group)
+      return Self.render(lines, tasks)
     } catch {
-      // The lines exceed a limit or name a closed group, but some of their tasks may be accepted.
-      if error.mayConcernSomeTasks, group.count > 1 {
+      // The lines exceed a limit, but some of their tasks may be accepted.
+      if error.isLimit, group.count > 1 {
         var reply: [UInt8] = []
         for line in group { reply += await create([line]) }
         return reply

@@ -1,4 +1,5 @@
 internal import Ledger
+internal import Logging
 internal import Synchronization
 internal import TransferCore
 internal import TransferModel
@@ -23,10 +24,14 @@ final class GroupCompleter: Sendable {
   private let runtime: SessionRuntime
   private let deliveries: EndpointDeliveries
   private let now: @Sendable () -> Timestamp
+  private let logger: Logger
   private let state = Mutex(State())
 
-  init(runtime: SessionRuntime, deliveries: EndpointDeliveries, now: @escaping @Sendable () -> Timestamp) {
-    (self.runtime, self.deliveries, self.now) = (runtime, deliveries, now)
+  init(
+    runtime: SessionRuntime, deliveries: EndpointDeliveries, now: @escaping @Sendable () -> Timestamp,
+    logger: Logger
+  ) {
+    (self.runtime, self.deliveries, self.now, self.logger) = (runtime, deliveries, now, logger)
     runtime.groupCallback.connect { [weak self] in self?.add($0) }
   }
 
@@ -56,8 +61,15 @@ final class GroupCompleter: Sendable {
         case .group(let key): try await complete(key)
         }
       } catch {
+        switch error {
         // A service that has left or was replaced writes nothing. Its successor completes the group.
-        if case .fencedOff = error { return stop() }
+        case .fencedOff: return stop()
+        // The next run of the pruner tries again, after an operator may have repaired the row.
+        case .unreadable(let row):
+          logger.error("a closed group is not completed, because a row is unreadable: \(row)")
+          continue
+        default: break
+        }
         state.withLock { state in
           switch work {
           case .all: state.mustReadAll = true
@@ -93,7 +105,10 @@ final class GroupCompleter: Sendable {
   /// Completes a group if it is closed and its tasks have ended.
   func complete(_ key: TaskGroupKey) async throws(LedgerError) {
     for _ in 0..<Self.attempts {
-      guard var group = try await store.group(key), group.state == .closed else { return }
+      guard var group = try await store.group(key), group.state == .closed,
+        // Most ends are not the last of their group. Counting its tasks for each would be quadratic.
+        try await !store.hasUnfinishedTasks(key)
+      else { return }
       let counts = try await store.counts(of: key)
       guard counts.unfinished == 0 else { return }
       (group.completedAt, group.finalCounts) = (now(), counts)
@@ -131,7 +146,7 @@ final class GroupCompleter: Sendable {
     let tenant = group.key.tenant
     var found = deliveries.deliveries(of: [event(in: .shared(of: tenant))], for: tenant)
     for id in try await store.sessions(of: group.key) {
-      guard let session = try await store.session(id), let delegate = session.delegate,
+      guard let session = try await readable(id), let delegate = session.delegate,
         delegate.events.contains(.groupDidComplete)
       else { continue }
       let event = event(in: id)
@@ -142,5 +157,14 @@ final class GroupCompleter: Sendable {
       }
     }
     return found
+  }
+
+  /// Returns a session; `nil` if it does not exist or its row is unreadable. The others still receive their messages.
+  private func readable(_ id: SessionID) async throws(LedgerError) -> TransferSession? {
+    do throws(LedgerError) { return try await store.session(id) } catch {
+      guard case .unreadable(let row) = error else { throw error }
+      logger.error("the webhook of an unreadable session receives no end of a group: \(row)")
+      return nil
+    }
   }
 }

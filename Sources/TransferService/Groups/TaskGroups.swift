@@ -67,15 +67,35 @@ struct TaskGroups: Sendable {
     let end = runtime.deadlines.uptimeNow.advanced(by: .seconds(seconds))
     while true {
       // Read first: an end that is committed after this is an event after it.
-      var filter = EventFilter(
+      let filter = EventFilter(
         after: store.lastSequence, types: [.taskDidComplete, .groupDidComplete], wantsProgress: false,
-        wantsData: false)
-      let found = try await group(key)
+        wantsData: false, tags: TaskTags(group: key.name))
+      let isOver = try await isOver(key)
       let rest = runtime.deadlines.uptimeNow.duration(to: end)
-      let isOver = found.counts.unfinished == 0 && found.group.state != .closed
-      guard !isOver, rest > .zero, !runtime.waiters.isDraining else { return found }
-      filter.after = min(filter.after ?? 0, store.lastSequence)
+      guard !isOver, rest > .zero, !runtime.waiters.isDraining else { return try await group(key) }
       try await pages.waitForEvent(.tenant(key.tenant), of: nil, filter, rest / .seconds(1))
+    }
+  }
+
+  /// Returns whether no task of the group will end any longer, and the group will not complete by itself. It counts nothing, because it is
+  /// called after each end of a task of the group.
+  private func isOver(_ key: TaskGroupKey) async throws(ServiceError) -> Bool {
+    do throws(LedgerError) {
+      switch try await store.group(key)?.state {
+      case .completed, nil: return true
+      case .closed: return false
+      case .open: return try await !store.hasUnfinishedTasks(key)
+      }
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Returns those of a tenant's groups that accept no new tasks.
+  func closed(among names: [String], of tenant: Tenant) async throws(ServiceError) -> [String] {
+    let keys = Set(names.map { TaskGroupKey(tenant: tenant, name: $0) })
+    do throws(LedgerError) { return try await store.closedGroups(among: keys).map(\.name) } catch {
+      throw .store(error)
     }
   }
 }

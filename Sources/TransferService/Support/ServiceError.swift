@@ -92,11 +92,6 @@ extension ServiceError {
     }
   }
 
-  /// Whether some tasks of a batch may be created although the batch was refused.
-  package var mayConcernSomeTasks: Bool {
-    if case .groupClosed = self { true } else { isLimit }
-  }
-
   static func blob(_ failure: BlobError) -> ServiceError {
     failure.isFull ? .storeFull : .storeUnavailable(failure.message)
   }

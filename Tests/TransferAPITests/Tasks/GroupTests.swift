@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Groups of tasks: counts, commands, closing and the event of the end.
-@Suite(.serialized, .blocking) struct GroupTests {
+@Suite(.serialized, .blocking, .timeLimit(.minutes(2))) struct GroupTests {
   private let place: InProcessAPI
   private let gate: Gate
   private let origin: TestOrigin
@@ -55,9 +55,9 @@ import Testing
     #expect(try ends("g 1").isEmpty)
     let cancelled = try place.call("POST", "/v1/groups/g%201/cancel").json
     #expect(cancelled["matched"]?.integer == 3 && cancelled["changed"]?.integer == 1)
-    let ended = try place.call("GET", "/v1/groups/g%201", nil, [("Prefer", "wait=60")])
+    let ended = try place.call("GET", "/v1/groups/g%201", nil, [("Prefer", "wait=300")])
     #expect(ended.json["state"]?.string == "completed" && counts(ended.json) == [0, 0, 2, 0, 1])
-    #expect(ended["Preference-Applied"] == "wait=60")
+    #expect(ended["Preference-Applied"] == "wait=300")
     // The counts stay after the tasks.
     #expect(try place.call("DELETE", "/v1/tasks/\(suspended)").status == 204)
     #expect(try place.call("GET", "/v1/groups/g%201").json == ended.json)
@@ -111,6 +111,38 @@ import Testing
     #expect(counts(try place.call("GET", "/v1/groups/g").json) == [1, 0, 0, 0, 0])
   }
 
+  /// Each attempt to create the tasks of a batch takes numbers of the session.
+  @Test(arguments: [true, false])
+  func `batch with many closed groups is tried twice`(_ isIdempotent: Bool) throws {
+    let closed = (0..<30).map { "c\($0)" }
+    for name in closed {
+      _ = try create(name)
+      _ = try place.call("POST", "/v1/groups/\(name)/close")
+    }
+    let session = try place.session()
+    let lines = (closed + ["open"]).map {
+      #"{"kind":"data","group":"\#($0)","request":{"url":"http://a.test/"}}"#
+    }
+    let reply = try place.call(
+      "POST", "/v1/sessions/\(session)/tasks", lines.joined(separator: "\n"),
+      [("Content-Type", "application/x-ndjson")] + (isIdempotent ? [("Idempotency-Key", "many")] : []))
+    let results = try reply.text.split(separator: "\n").map { try JSONParser.parse(Array($0.utf8)) }
+    #expect(results.count == 31 && results.dropLast().allSatisfy { $0["status"]?.integer == 409 })
+    #expect(results.last?["taskIdentifier"]?.integer == 32)
+  }
+
+  @Test func `names are compared by their bytes`() throws {
+    let (one, two) = ("\u{E9}", "e\u{301}")
+    #expect(try create(one).status == 201 && create(two).status == 201)
+    _ = try place.call("POST", "/v1/groups/%C3%A9/close")
+    #expect(try create(one).status == 409 && create(two).status == 201)
+    #expect(counts(try place.call("GET", "/v1/groups/e%CC%81").json) == [2, 0, 0, 0, 0])
+    let listed = try #require(place.call("GET", "/v1/tasks?group=e%CC%81").json["items"]?.elements)
+    #expect(
+      listed.count == 2
+        && listed.allSatisfy { $0["group"].map { Array(($0.string ?? "").utf8) } == Array(two.utf8) })
+  }
+
   @Test func `commands concern the tasks of the group`() throws {
     let (chosen, other) = (try create("g", "/gate").json.id, try create("h", "/gate").json.id)
     func state(_ task: String) throws -> String? {
@@ -132,7 +164,7 @@ import Testing
     let running = try place.call("GET", "/v1/groups/g", nil, [("Prefer", "wait=0.05")])
     #expect(counts(running.json) == [0, 2, 0, 0, 0] && running["Preference-Applied"] == "wait=1")
     gate.openForGood()
-    let ended = try place.call("GET", "/v1/groups/g", nil, [("Prefer", "wait=60")])
+    let ended = try place.call("GET", "/v1/groups/g", nil, [("Prefer", "wait=300")])
     #expect(ended.json["state"]?.string == "open" && counts(ended.json) == [0, 0, 2, 0, 0])
   }
 
@@ -144,10 +176,12 @@ import Testing
     _ = try place.call("POST", "/v1/groups/g/close")
     let answer = try place.call("POST", "/v1/decisions/\(decision)", #"{"disposition":"becomeDownload"}"#)
     #expect(answer.status == 200, "\(answer.text)")
-    let group = try place.call("GET", "/v1/groups/g", nil, [("Prefer", "wait=60")]).json
+    let group = try place.call("GET", "/v1/groups/g", nil, [("Prefer", "wait=300")]).json
     #expect(group["state"]?.string == "completed", "\(group)")
     let download = try place.call("GET", "/v1/tasks/\(task)").json["downloadTaskId"]?.string ?? ""
     #expect(try place.call("GET", "/v1/tasks/\(download)").json["group"]?.string == "g")
+    #expect(counts(group) == [0, 0, 1, 0, 0], "both are one task of the group: \(group)")
+    #expect(group["countOfBytesReceived"]?.integer == 5)
     #expect(try ends("g").count == 1)
   }
 
@@ -172,7 +206,7 @@ import Testing
       #expect(try place.call(method, "/v1/groups/none\(path)").status == 404)
       #expect(try place.call(method, "/v1/groups/none\(path)?x=1").status == 400)
     }
-    #expect(try place.call("GET", "/v1/groups/none", nil, [("Prefer", "wait=60")]).status == 404)
+    #expect(try place.call("GET", "/v1/groups/none", nil, [("Prefer", "wait=300")]).status == 404)
     for query in ["cursor=x", "cursor=eA", "limit=0", "order=x"] {
       #expect(try place.call("GET", "/v1/groups?\(query)").status == 400)
     }
