@@ -157,14 +157,12 @@ package final class Cluster: Sendable {
     }
   }
 
-  /// Sends a JSON request about the memory of services to every other service, and returns their replies.
+  /// Sends a JSON request about the memory of services to every other service, and returns their replies; `nil` for a service that did not
+  /// answer with 200.
   package func sendToOthers(
     _ request: ServerRequest, _ json: [UInt8], of tenant: Tenant
-  ) async throws(ClusterError) -> [[UInt8]] {
-    if isSingleNode { return [] }
-    do throws(PeerFailure) { return try await forwarder.sendToAll(request, json, of: tenant) } catch {
-      throw .ownerLost
-    }
+  ) async -> [[UInt8]?] {
+    isSingleNode ? [] : await forwarder.sendToAll(request, json, of: tenant)
   }
 
   /// Notifies the other services of a commit. Returns when they have taken notice, or are dead.

@@ -33,15 +33,16 @@ extension TenantView {
 
   /// - Parameters:
   ///   - session: the session of the tasks, or `nil` for all sessions of the tenant.
+  ///   - last: the highest wanted id, or `nil` for no bound.
   ///   - inMemoryOnly: whether only the tasks of ephemeral sessions of this service are wanted.
   package func tasks(
-    of session: SessionID?, _ filter: TaskFilter, after: TaskID? = nil, order: ListOrder, limit: Int,
-    inMemoryOnly: Bool = false
+    of session: SessionID?, _ filter: TaskFilter, after: TaskID? = nil, order: ListOrder,
+    last: TaskID? = nil, limit: Int, inMemoryOnly: Bool = false
   ) async throws(ServiceError) -> TaskPage {
     let scope: TaskQuery.Scope =
       if let session { .session(try self.session(session).id) } else { .tenant(tenant) }
     var query = TaskQuery(scope, of: tenant, filter, after: after, order: order, limit: limit)
-    query.isOfMemory = inMemoryOnly
+    (query.last, query.isOfMemory) = (last, inMemoryOnly)
     return try await service.lists.page(query)
   }
 
@@ -122,12 +123,12 @@ extension TenantView {
     try await service.groups.page(of: tenant, after: after, order: order, limit: limit)
   }
 
-  package func closeGroup(_ name: String) async throws(ServiceError) -> CountedGroup {
   /// Returns those of the groups that accept no new tasks.
   package func closedGroups(among names: [String]) async throws(ServiceError) -> [String] {
     try await service.groups.closed(among: names, of: tenant)
   }
 
+  package func closeGroup(_ name: String) async throws(ServiceError) -> CountedGroup {
     try await service.groups.close(
       TaskGroupKey(tenant: tenant, name: name), at: service.identifiers.now())
   }

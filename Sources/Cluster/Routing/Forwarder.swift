@@ -102,18 +102,17 @@ struct Forwarder: Sendable {
     return lists
   }
 
-  /// Sends a JSON request to every other service, and returns their replies.
-  func sendToAll(
-    _ request: ServerRequest, _ json: [UInt8], of tenant: Tenant
-  ) async throws(PeerFailure) -> [[UInt8]] {
+  /// Sends a JSON request to every other service, and returns their replies; `nil` for a failure.
+  func sendToAll(_ request: ServerRequest, _ json: [UInt8], of tenant: Tenant) async -> [[UInt8]?] {
     var fields = HTTPFields()
     fields[.tenant] = tenant.name
     fields[.contentType] = "application/json"
-    var replies: [[UInt8]] = []
+    fields[.idempotencyKey] = request.head.headerFields[.idempotencyKey]
+    var replies: [[UInt8]?] = []
     for address in gate.others {
       guard let peers else { continue }
       replies.append(
-        try await peers.fetch(request, fields, body: json, upTo: Self.listBytes, from: address).bytes)
+        try? await peers.fetch(request, fields, body: json, upTo: Self.listBytes, from: address).bytes)
     }
     return replies
   }

@@ -50,6 +50,12 @@ struct IdempotentRequest: Sendable {
     return key
   }
 
+  /// Returns the key of a part of a request for many.
+  /// - Parameter part: the name of the part.
+  static func key(of part: String, within whole: IdempotencyKey) -> String {
+    "\(Hexadecimal.text(Array(SHA256.hash(data: Array(whole.text.utf8))))) \(part)"
+  }
+
   /// Runs `body`, or returns the stored reply.
   func run(_ body: () async throws -> ServerResponse) async throws -> ServerResponse {
     switch try await service.idempotency.admit(key, digest: digest) {

@@ -53,10 +53,13 @@ struct RequestContext: Sendable {
   }
 
   /// Returns the context of a request about one resource that is part of this request for many. It has no body, and none of the header
-  /// fields.
-  func with(_ method: HTTPRequest.Method, path: String, parameters: [String: String]) -> Self {
+  /// fields of this request.
+  func with(
+    _ method: HTTPRequest.Method, path: String, parameters: [String: String], fields: HTTPFields = [:]
+  ) -> Self {
     let head = HTTPRequest(
-      method: method, scheme: request.head.scheme, authority: request.head.authority, path: path)
+      method: method, scheme: request.head.scheme, authority: request.head.authority, path: path,
+      headerFields: fields)
     return RequestContext(
       request: ServerRequest(
         head: head, path: path, query: "", body: RequestBody([]), localPort: request.localPort),

@@ -69,19 +69,22 @@ extension TransferAPI {
     _ verb: TaskVerb, _ filter: TaskFilter, isDryRun: Bool = false, sending json: [UInt8]? = nil,
     _ context: RequestContext
   ) async throws -> ServerResponse {
-    var counts = try await carryOut(verb, filter, isDryRun: isDryRun, context)
-    if let json, let tenant = context.tenant, !context.isFromPeer {
-      for reply in try await service.cluster.sendToOthers(context.request, json, of: tenant) {
-        counts.add(try JSONParser.parse(reply))
+    // The service that the client has asked stores the reply for all services.
+    let idempotent =
+      context.isFromPeer ? nil : try IdempotentRequest(context, body: json ?? [], service: service)
+    return try await idempotent.run {
+      var counts = try await carryOut(verb, filter, isDryRun: isDryRun, context)
+      if let json, let tenant = context.tenant, !context.isFromPeer {
+        for reply in await service.cluster.sendToOthers(context.request, json, of: tenant) {
+          counts.add(reply.flatMap { try? JSONParser.parse($0) })
+        }
       }
+      if let idempotent {
+        await service.idempotency.replace(
+          idempotent.reply(status: 200, type: "application/json", location: nil, body: counts.json), of: nil)
+      }
+      return ReplyBuilder.json(counts.json)
     }
-    var writer = JSONWriter()
-    writer.object { writer in
-      writer.field("matched", counts.matched)
-      writer.field("changed", counts.changed)
-      writer.field("failed", counts.failed)
-    }
-    return ReplyBuilder.json(writer.bytes)
   }
 
   private struct CommandCounts: Sendable {
@@ -90,11 +93,25 @@ extension TransferAPI {
     var changed = 0
     var failed = 0
 
-    /// Adds the reply of another service.
-    mutating func add(_ reply: JSONValue) {
+    /// Adds the reply of another service. The tasks of a service that does not answer are unknown, and count as one failure.
+    mutating func add(_ reply: JSONValue?) {
+      guard let reply else {
+        failed += 1
+        return
+      }
       matched += Int(reply["matched"]?.integer ?? 0)
       changed += Int(reply["changed"]?.integer ?? 0)
       failed += Int(reply["failed"]?.integer ?? 0)
+    }
+
+    var json: [UInt8] {
+      var writer = JSONWriter()
+      writer.object { writer in
+        writer.field("matched", matched)
+        writer.field("changed", changed)
+        writer.field("failed", failed)
+      }
+      return writer.bytes
     }
   }
 
@@ -106,9 +123,11 @@ extension TransferAPI {
     let start = service.identifiers.now()
     var counts = CommandCounts()
     var after: TaskID?
+    // A task has its id before its row. Tasks that clients create meanwhile do not prolong the walk.
+    let last = TaskID.last(at: start)
     repeat {
       let page = try await view.tasks(
-        of: nil, filter, after: after, order: .oldest, limit: Self.tasksAtOnce,
+        of: nil, filter, after: after, order: .oldest, last: last, limit: Self.tasksAtOnce,
         inMemoryOnly: context.isFromPeer)
       let tasks = page.tasks.filter { $0.createdAt <= start }
       counts.matched += tasks.count
@@ -117,7 +136,7 @@ extension TransferAPI {
         counts.changed += results.count { $0 }
         counts.failed += results.count { !$0 }
       }
-      after = tasks.count < page.tasks.count ? nil : page.end
+      after = page.end
     } while after != nil && !Task.isCancelled
     return counts
   }
@@ -130,11 +149,14 @@ extension TransferAPI {
     else {
       preconditionFailure("\(method) \(pattern) is not a route")
     }
+    let key = verb == .retry ? try? IdempotentRequest.key(of: context) : nil
     return await withTaskGroup(of: Bool.self) { group in
       for task in tasks {
+        // A repeat of this request retries no task twice, even if the service died before it stored the reply.
         let single = context.with(
           method, path: pattern.replacing("{task}", with: "\(task)"),
-          parameters: ["task": "\(task)"])
+          parameters: ["task": "\(task)"],
+          fields: key.map { [.idempotencyKey: IdempotentRequest.key(of: "\(task)", within: $0)] } ?? [:])
         group.addTask {
           guard let reply = try? await carryOut(route, single) else { return false }
           reply.body.close()

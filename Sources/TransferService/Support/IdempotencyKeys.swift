@@ -54,9 +54,9 @@ package final class IdempotencyKeys: Sendable {
 
   package func release(_ key: IdempotencyKey) { inProgress.withLock { _ = $0.remove(key) } }
 
-  /// Replaces a stored reply, which describes a task of that session. Returns when the reply is committed, so a client that
-  /// receives the reply may repeat its request at once.
-  package func replace(_ reply: IdempotentReply, of session: SessionID) async {
+  /// Replaces a stored reply. Returns when the reply is committed, so a client that receives the reply may repeat its request at once.
+  /// - Parameter session: the session of the task that the reply describes; `nil` if it describes none.
+  package func replace(_ reply: IdempotentReply, of session: SessionID?) async {
     var change = LedgerChange()
     change.replaceReply(reply, about: session)
     change.owner = session

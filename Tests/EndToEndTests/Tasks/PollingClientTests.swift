@@ -87,4 +87,43 @@ import Testing
     #expect(try ferries[0].call("POST", "/v1/tasks/cancel", #"{"all":true}"#).json["changed"]?.integer == 4)
     #expect(ferries.map { $0.terminate() } == [0, 0])
   }
+
+  @Test func `service that does not answer counts as one failure`() throws {
+    let ferries = [try FerryProcess(directory: directory), try FerryProcess(directory: directory)]
+    #expect(ferries[0].hasLogged("a service has joined"))
+    let session = try ferries[0].call("POST", "/v1/sessions", "{}").json.id
+    let task = try create(ferries[0], "/silent", #","labels":{"a":"1"}"#, in: session)
+    ferries[1].signal(SIGSTOP)
+    let reply = try ferries[0].call("POST", "/v1/tasks/cancel", #"{"labels":{"a":"1"}}"#)
+    #expect(reply.status == 200, "\(reply.text)")
+    #expect(["matched", "changed", "failed"].map { reply.json[$0]?.integer } == [1, 1, 1])
+    #expect(try ferries[0].call("GET", "/v1/tasks/\(task)").json["outcome"]?.string == "cancelled")
+    ferries[1].kill()
+    #expect(ferries[0].terminate() == 0)
+  }
+
+  @Test func `stream selects the tasks of a group in every service`() throws {
+    let ferries = [try FerryProcess(directory: directory), try FerryProcess(directory: directory)]
+    #expect(ferries[0].hasLogged("a service has joined"))
+    let stream = try ferries[0].events("/v1/events?group=g&types=task.didComplete,group.didComplete", [])
+    var tasks: [String] = []
+    for ferry in ferries {
+      let session = try ferry.call("POST", "/v1/sessions", "{}").json.id
+      for group in ["g", "h"] {
+        let task = try create(ferry, "/x", #","resume":true,"group":"\#(group)""#, in: session)
+        _ = try ferry.call("GET", "/v1/tasks/\(task)", nil, [("Prefer", "wait=60")])
+        if group == "g" { tasks.append(task) }
+      }
+    }
+    #expect(try ferries[1].call("GET", "/v1/groups/g", nil, [("Prefer", "wait=60")]).status == 200)
+    #expect(try ferries[1].call("POST", "/v1/groups/g/close").json["state"]?.string == "completed")
+    var found: [String?] = []
+    while found.count < 3, let event = try stream.next() { found.append(event.task) }
+    #expect(found == tasks + [nil])
+    let page = try ferries[1].call(
+      "GET", "/v1/events?after=0&group=g&types=task.didComplete", nil, [("Accept", "application/json")]
+    ).json
+    #expect(page["items"]?.elements?.map { $0["taskId"]?.string } == tasks)
+    #expect(ferries.map { $0.terminate() } == [0, 0])
+  }
 }

@@ -119,6 +119,21 @@ final class InProcessAPI: Sendable {
     return try blocking { try await self.store.hasPendingDelivery(id) }
   }
 
+  /// Writes the row of a suspended task whose time of creation is in the future.
+  /// - Parameter seconds: the seconds from now.
+  func storeTask(in session: String, createdAfter seconds: Double) throws -> String {
+    let now = Timestamp(microseconds: WallClock.microseconds())
+    let task = TransferTask(
+      id: TaskID(at: now, random: (0, 1)), sessionID: try #require(SessionID(session)), taskIdentifier: 99,
+      createdAt: now.adding(seconds: seconds),
+      specification: TaskSpecification(kind: .data, request: TransferRequest(url: "http://a.test/")))
+    var change = LedgerChange()
+    change.createdTasks = [task]
+    let written = change
+    try blocking { try await self.store.write(written) }
+    return task.id.description
+  }
+
   // MARK: Calls
 
   /// An answer, without the fields that differ each time.

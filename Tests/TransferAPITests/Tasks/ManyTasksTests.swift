@@ -2,6 +2,9 @@ import Foundation
 import JSON
 import TestSupport
 import Testing
+import TransferModel
+
+@testable import TransferAPI
 
 /// Commands for many tasks, and the deletion of tasks.
 @Suite(.serialized, .blocking) struct ManyTasksTests {
@@ -52,6 +55,72 @@ import Testing
     #expect(try command("delete", #"{"outcome":"cancelled"}"#) == [2, 2, 0])
     #expect(try chosen.map { try place.call("GET", "/v1/tasks/\($0)").status } == [404, 404])
     #expect(try command("cancel", #"{"all":true}"#) == [1, 1, 0])
+  }
+
+  @Test func `repeated retry gets the first reply`() throws {
+    let failed = try (0..<3).map { _ in
+      try place.call(
+        "POST", "/v1/tasks",
+        #"{"kind":"data","resume":true,"labels":{"a":"1"},"request":{"url":"http://10.0.0.1/"}}"#
+      ).json.id
+    }
+    for task in failed { _ = try place.end(of: task) }
+    let key = [("Idempotency-Key", "again")]
+    func retry(_ body: String = #"{"labels":{"a":"1"}}"#) throws -> HTTPReply {
+      try place.call("POST", "/v1/tasks/retry", body, key)
+    }
+    let first = try retry()
+    #expect(first.json["changed"]?.integer == 3, "\(first.text)")
+    #expect(try retry().text == first.text)
+    #expect(try retry(#"{"all":true}"#).status == 422)
+    let all = try #require(place.call("GET", "/v1/tasks").json["items"]?.elements)
+    #expect(all.compactMap { $0["retryOf"]?.string }.sorted() == failed.sorted())
+  }
+
+  /// The service died after it retried some of the tasks, and before it stored the reply.
+  @Test func `retry that was interrupted repeats no task`() throws {
+    let failed = try (0..<2).map { _ in
+      try place.call(
+        "POST", "/v1/tasks",
+        #"{"kind":"data","resume":true,"labels":{"a":"1"},"request":{"url":"http://10.0.0.1/"}}"#
+      ).json.id
+    }
+    for task in failed { _ = try place.end(of: task) }
+    let key = IdempotentRequest.key(
+      of: failed[0], within: IdempotencyKey(tenant: .default, text: "again"))
+    let done = try place.call("POST", "/v1/tasks/\(failed[0])/retry", nil, [("Idempotency-Key", key)])
+    #expect(done.status == 201)
+    _ = try place.end(of: done.json.id)
+    let repeated = try place.call(
+      "POST", "/v1/tasks/retry", #"{"id":"\#(failed[0])"}"#, [("Idempotency-Key", "again")])
+    #expect(repeated.json["changed"]?.integer == 1)
+    let all = try #require(place.call("GET", "/v1/tasks").json["items"]?.elements)
+    #expect(all.compactMap { $0["retryOf"]?.string } == [failed[0]])
+  }
+
+  @Test func `group command gets the first reply`() throws {
+    let task = try create(#","group":"g""#)
+    let key = [("Idempotency-Key", "one")]
+    for _ in 0..<2 {
+      let reply = try place.call("POST", "/v1/groups/g/suspend", nil, key)
+      #expect(reply.status == 200 && reply.json["changed"]?.integer == 1, "\(reply.text)")
+    }
+    // A second suspension would need a second resumption.
+    #expect(try command("resume", #"{"group":"g"}"#) == [1, 1, 0])
+    #expect(try command("resume", #"{"group":"g"}"#) == [1, 1, 0])
+    #expect(try state(task) == "running")
+    _ = try place.act("cancel", task)
+  }
+
+  /// A task has its id before its body is stored, and its row after that.
+  @Test func `task whose row is later than the request is skipped`() throws {
+    let session = try place.session()
+    let first = try create(in: session)
+    let later = try place.storeTask(in: session, createdAfter: 60)
+    let last = try create(in: session)
+    #expect(try command("cancel", #"{"all":true}"#) == [2, 2, 0])
+    #expect(try state(later) == "suspended")
+    for task in [first, last] { _ = try place.end(of: task) }
   }
 
   @Test func `many turns select all tasks`() throws {
