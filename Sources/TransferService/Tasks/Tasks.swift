@@ -82,12 +82,15 @@ struct Tasks: Sendable {
     }
     let place = "requests/\(identifiers.make(TaskID.self))"
     let bodies = try await spool.write(&wanted, in: session)
+    var partials = PartialFileMoves(in: runtime.engine.bodies(of: session.id, session.type))
+    await partials.move(to: &wanted)
     do throws(ServiceError) {
       try keepInMemory(wanted, of: session, as: place)
       return try await runtime.create(wanted, in: session.id, reply: reply)
     } catch {
       runtime.engine.memoryFiles.release(place, of: session.id)
       spool.remove(bodies, of: session)
+      await partials.undo()
       if case .sessionNotFound = error { throw sessions.notFoundError(session.id) }
       throw error
     }

@@ -45,10 +45,12 @@ struct PartialDownloadRecovery {
     // Listed before any file is moved. If a call fails, the rows still name all files correctly.
     let unfinished = try await unfinished(of: task)
     var kept: DownloadPoint?
-    if let point, point.source == task {
-      kept = try await keep(point, unfinished)
-    } else if let given = point ?? given {
-      try await returnToOwner(given, from: unfinished)
+    if let point = point ?? given {
+      if point.source == task {
+        kept = try await keep(point, unfinished)
+      } else {
+        try await returnToOwner(point, from: unfinished)
+      }
     }
     for key in unfinished where key != kept?.key { await delete(key) }
     return kept

@@ -61,6 +61,30 @@ import Testing
     #expect(try place.body(of: task.id) == ResumableOrigin.body)
   }
 
+  @Test func `bytes stay if the original task is deleted first`() throws {
+    let origin = ResumableOrigin()
+    origin.change { $0.stop = 300_000 }
+    let session = try place.session(#"{"httpMaximumConnectionsPerHost":1}"#)
+    func stalled() throws -> String {
+      let id = try place.create(origin.url, kind: "download", session: session)
+      _ = try place.poll("/v1/tasks/\(id)") { $0.received >= 300_000 }
+      return id
+    }
+    let id = try stalled()
+    _ = try place.cancelProducingResumeData(id)
+    // The only connection is in use, so that the new task waits in the queue.
+    let other = try stalled()
+    let again = try retry(id)
+    #expect(again.status == 201 && again.json["phase"]?.string == "queued", "\(again.text)")
+    #expect(try place.call("DELETE", "/v1/tasks/\(id)").status == 204)
+    origin.change { $0.stop = nil }
+    _ = try place.act("cancel", other)
+    let task = try place.end(of: again.json.id)
+    #expect(task["error"] == .null && task.status == 206)
+    #expect(origin.requests.last?["Range"] == "bytes=300000-")
+    #expect(try place.body(of: task.id) == ResumableOrigin.body)
+  }
+
   @Test func `waiting attempt starts now`() throws {
     let origin = FailingOrigin("503 Busy", nil, times: 1)
     let id = try create(
