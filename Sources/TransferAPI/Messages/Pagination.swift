@@ -33,8 +33,10 @@ enum Pagination {
     return name
   }
 
-  static func order(_ context: RequestContext) throws(Problem) -> ListOrder {
-    try context.choice("order") ?? .oldest
+  static func order(
+    _ context: RequestContext, else usual: ListOrder = .oldest
+  ) throws(Problem) -> ListOrder {
+    try context.choice("order") ?? usual
   }
 
   /// Makes the reply for a list that has only one page.

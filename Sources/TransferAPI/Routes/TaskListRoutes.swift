@@ -17,15 +17,22 @@ extension TransferAPI {
   }
 
   private static func allowQuery(_ context: RequestContext) throws(Problem) {
-    try context.allowQuery(["limit", "cursor", "order"] + TaskFilterPayload.names, repeatable: ["label"])
+    try context.allowQuery(
+      ["limit", "cursor", "order"] + TaskFilterPayload.names, repeatable: TaskFilterPayload.repeatableNames)
+  }
+
+  /// A search of texts looks at a limited number of tasks, so it begins with the newest.
+  private static func order(_ context: RequestContext, _ filter: TaskFilter) throws(Problem) -> ListOrder {
+    try Pagination.order(context, else: filter.searchesTexts ? .newest : .oldest)
   }
 
   private func listTasks(_ context: RequestContext, of session: SessionID) async throws -> ServerResponse {
     try Self.allowQuery(context)
     let limit = try Pagination.limit(context)
+    let filter = try TaskFilterPayload.filter(context)
     let page = try await view(context).tasks(
-      of: session, TaskFilterPayload.filter(context), after: Pagination.cursor(context),
-      order: Pagination.order(context), limit: limit)
+      of: session, filter, after: Pagination.cursor(context), order: Self.order(context, filter),
+      limit: limit)
     return Self.reply(page, limit, context)
   }
 
@@ -39,9 +46,9 @@ extension TransferAPI {
     try Self.allowQuery(context)
     // A service that merges lists requests one more, to know whether there are further tasks.
     let limit = try Pagination.limit(context, more: context.isFromPeer ? 1 : 0)
-    let (view, order) = (try view(context), try Pagination.order(context))
-    let (filter, cursor): (TaskFilter, TaskID?) = (
-      try TaskFilterPayload.filter(context), try Pagination.cursor(context)
+    let (view, filter) = (try view(context), try TaskFilterPayload.filter(context))
+    let (order, cursor): (ListOrder, TaskID?) = (
+      try Self.order(context, filter), try Pagination.cursor(context)
     )
     let gathered = try await service.cluster.gather(
       context.request, of: view.tenant, isForwarded: context.isFromPeer, limit: limit + 1, {})

@@ -134,7 +134,14 @@ import Testing
     #expect(reply.status == 200)
     let found = try pages("url=*wanted&order=newest", of: "/v1/tasks")
     #expect(found.map(\.count) == [0, 1])
-    #expect(try pages("url=*wanted", of: "/v1/tasks").map(\.count) == [1, 0])
+    #expect(try pages("url=*wanted&order=oldest", of: "/v1/tasks").map(\.count) == [1, 0])
+    // A search begins with the newest by default, and a list with the oldest.
+    #expect(try pages("url=*wanted", of: "/v1/tasks").map(\.count) == [0, 1])
+    let listed = try list("?limit=2")
+    #expect(try list("?limit=2&order=oldest") == listed)
+    #expect(
+      try list("?limit=2&urlPrefix=http", of: "/v1/sessions/ses_shared/tasks")
+        == list("?limit=2&order=newest"))
   }
 
   @Test func `tasks of ephemeral sessions have labels and no group`() throws {
