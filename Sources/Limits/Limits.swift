@@ -88,7 +88,7 @@ package enum Limits {
     "URLs, header fields, descriptions and small bodies of a session's submitted tasks with more than 4 KiB; paused tasks have a separate limit, 16 times as high",
     in: .bytes,
     beyond:
-      "further large tasks wait in the database until there is room; a `PATCH` that lengthens a description gets 429"
+      "further large tasks wait in the database until there is room; a `PATCH` that lengthens the texts gets 429"
   )
   package static let pageItems = Limit("page-items", 500, "items of a page", beyond: "400")
   package static let pageBytes = Limit(

@@ -17,6 +17,10 @@ package struct AttemptMachine: Sendable {
   var isInFlight = false
   /// Whether the engine must stop the attempt and keep its bytes, because other tasks go first.
   var isStopping = false
+  /// Whether the service was notified of the response, so that clients may know it.
+  var hasResponded = false
+  /// Set if the client has changed the request of the running attempt, which must stop. Its result does not count.
+  var replacement: Replacement?
   /// The outcome of the last attempt, if the time left is too short for another attempt.
   var lastOutcome: TransferOutcome?
 
@@ -27,7 +31,7 @@ package struct AttemptMachine: Sendable {
     self.session = session
     state = WorkState()
     state.request = task.currentRequest
-    state.partial = task.partial ?? task.resumePoint
+    state.partial = task.startPoint
   }
 
   /// Restores a task from the row that an earlier worker left.
@@ -81,6 +85,7 @@ package struct AttemptMachine: Sendable {
     state.isActive = true
     (notBefore, repeated, heldResponse) = (nil, [], nil)
     (isInFlight, isStopping) = (false, false)
+    (hasResponded, replacement) = (false, nil)
     state.openChallenge = nil
   }
 

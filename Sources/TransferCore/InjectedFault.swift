@@ -22,6 +22,7 @@ package enum InjectedFault: String, CaseIterable, Sendable {
   // The machine of a session
   case endsTwice, withdrawsNothing, countsNothingDown, handsNothingOver, answersTwice, finishesNoEvents
   case becomesInvalidTooEarly, asksTheCancelled, ignoresTheExpiry
+  case startsFormerRequests, losesRequestChanges
   case showsTheFailedAttempt, losesTheRetryTimer, retriesAfterTheResponse
 
   #if DEBUG

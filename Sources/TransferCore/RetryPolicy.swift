@@ -124,14 +124,6 @@ extension RetryPolicy {
   }
 }
 
-extension TransferTask {
-  /// The request of an attempt, before its redirects.
-  package var submittedRequest: TransferRequest {
-    guard let retryProgress else { return currentRequest }
-    return retryProgress.request ?? originalRequest
-  }
-}
-
 extension TransferOutcome {
   /// The furthest byte that the attempt reached, for the backoff.
   var reachedOffset: Int64 {

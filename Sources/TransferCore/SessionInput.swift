@@ -129,6 +129,7 @@ package enum InputRefusal: Error, Sendable, Equatable {
   /// The texts of submitted tasks have reached their memory limit.
   case noRoom
   case upload(TaskUpload.Refusal)
+  case requestInUse(RequestChangeRefusal)
   /// The decision was settled earlier, or does not exist.
   case decisionSettled
 }

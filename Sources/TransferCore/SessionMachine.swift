@@ -151,6 +151,9 @@ package struct SessionMachine: Sendable {
       return verb(id) { $0.cancel(keepsPartial: keepsPartial, $1, at: now, into: &effects) }
     case .retryNow(let id): return verb(id) { $0.retryNow($1, at: now, into: &effects) }
     case .change(let id, let patch):
+      if patch.request != nil, let refusal = requestChangeRefusal(of: id) {
+        return .refused(.requestInUse(refusal))
+      }
       let hasRoom = tasks.read(id) {
         effects.submissions.hasRoom(for: patch.applied(to: $0.task), inPlaceOf: $0)
       }

@@ -59,8 +59,10 @@ extension TaskMachine {
     _ patch: TaskPatch, _ session: borrowing TransferSession, at now: InputContext,
     into effects: inout SessionEffects
   ) {
+    let url = task.submittedRequest.url
     task = patch.applied(to: task)
     effects.respecified.append(task)
+    if let change = patch.request { requestChanged(change, from: url, session, at: now, into: &effects) }
     if let priority = patch.priority, executionState.isSubmitted {
       effects.send(.setPriority(priority), of: id)
     }

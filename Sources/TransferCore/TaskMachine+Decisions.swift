@@ -82,7 +82,10 @@ extension TaskMachine {
     case .response(.becomeDownload): assertionFailure("the session must handle becomeDownload")
     case .delayed(.continueLoading, _): startIfReady(session, at: now, into: &effects)
     case .delayed(.useNewRequest, let request):
-      goOn(with: request)
+      if let request {
+        task.startRequest = StartRequest(request)
+        goOn(with: request)
+      }
       startIfReady(session, at: now, into: &effects)
     case .challenge(.cancel), .response(.cancel), .delayed(.cancel, _):
       cancel(keepsPartial: false, session, at: now, into: &effects)

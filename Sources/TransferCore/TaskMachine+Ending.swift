@@ -156,7 +156,7 @@ extension TransferTask {
   package mutating func continueAs(_ task: TransferTask) {
     lifecycle = task.lifecycle
     activity = .transferring
-    currentRequest = task.currentRequest
+    (currentRequest, startRequest) = (task.currentRequest, task.startRequest)
     response = task.response
     progress = task.progress
     // The download's own body begins at zero.

@@ -8,6 +8,9 @@ extension TaskMachine {
   ) {
     guard !isEnding else { return }
     if case .leaving = executionState, fact.isAnswered { return }
+    if case .restarting(let isMoved) = executionState {
+      return handle(fact, ofFormerRequest: isMoved, session, at: now, into: &effects)
+    }
     guard !holdsBack(fact, session, at: now, into: &effects) else { return }
     switch fact {
     case .progress(_, let counts, let time):
@@ -120,6 +123,7 @@ extension TaskMachine {
     into effects: inout SessionEffects
   ) {
     settle(.withdrawn, session, at: time, into: &effects)
+    task.currentRequest = task.submittedRequest
     task.retryCount = count
     task.retryWait = wait
     task.enter(.waitingToRetry, at: time, session, into: &effects)
@@ -138,6 +142,7 @@ extension TaskMachine {
     at time: Timestamp, _ session: borrowing TransferSession, into effects: inout SessionEffects
   ) {
     settle(.withdrawn, session, at: time, into: &effects)
+    task.currentRequest = task.submittedRequest
     task.enter(.queued, at: time, session, into: &effects)
   }
 }

@@ -57,7 +57,6 @@ extension TaskMachine {
     var progress = task.retryProgress ?? RetryProgress()
     progress.attempts += 1
     (progress.isActive, progress.delay) = (true, nil)
-    progress.request = task.isAtOriginalRequest ? nil : task.currentRequest
     let whole = session.configuration.timeoutIntervalForResource
     // If the wall clock was set back, the time left is still at most the whole interval.
     progress.timeLeft = progress.startedAt.map { max(0.001, min(whole, whole - now.wall.since($0))) }
@@ -194,7 +193,7 @@ extension TaskMachine {
 
   /// Deletes the body of an attempt whose response clients do not get. A small body is in no file. In an ephemeral session, it uses memory
   /// quota under its key.
-  private func discardBody(
+  func discardBody(
     of outcome: TransferOutcome, _ session: borrowing TransferSession, into effects: inout SessionEffects
   ) {
     guard let body = outcome.body, body.isFile || session.type == .ephemeral else { return }
@@ -218,7 +217,6 @@ extension TaskMachine {
     _ wait: RetryWait, _ session: borrowing TransferSession, at now: InputContext,
     into effects: inout SessionEffects
   ) {
-    task.currentRequest = task.submittedRequest
     retries(task.retryCount + 1, wait, at: now.wall, session, into: &effects)
     effects.update(task)
     startIfReady(session, at: now, into: &effects)
@@ -244,8 +242,7 @@ extension TaskMachine {
     clearSuspicion(into: &effects)
     task.retryProgress?.isActive = false
     attempt = nil
-    let wasSent = outcome.transactions.contains { $0.requestStart != nil }
-    if wasSent, !task.submittedRequest.isIdempotent {
+    if outcome.wasSent, !task.submittedRequest.isIdempotent {
       guard countLost(session, at: now, into: &effects) else { return false }
     } else {
       task.retryProgress?.attempts -= 1
@@ -280,7 +277,6 @@ extension TaskMachine {
       return true
     }
     guard countLost(session, at: now, into: &effects) else { return false }
-    task.currentRequest = task.submittedRequest
     effects.update(task)
     startIfReady(session, at: now, into: &effects)
     return true

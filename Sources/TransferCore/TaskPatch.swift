@@ -9,6 +9,8 @@ package struct TaskPatch: Sendable {
   package var maximumBytesPerSecond: Int??
   package var countOfBytesClientExpectsToSend: Int64?
   package var countOfBytesClientExpectsToReceive: Int64?
+  /// The new request, with all values that the client has kept.
+  package var request: RequestChange?
   package init() {}
 
   package func applied(to task: TransferTask) -> TransferTask {
@@ -23,6 +25,7 @@ package struct TaskPatch: Sendable {
     if let count = countOfBytesClientExpectsToReceive {
       task.preferences.countOfBytesClientExpectsToReceive = count
     }
+    if let request { task.apply(request) }
     return task
   }
 }

@@ -98,7 +98,9 @@ extension SessionEffects {
   mutating func replaceRequest(of task: inout TransferTask, with request: TransferRequest) {
     let file = task.replacementBodyKey
     task.currentRequest = request
-    if let file, !runsInWorker, task.retryProgress == nil, task.replacementBodyKey != file {
+    if let file, !runsInWorker, task.retryProgress == nil, task.startRequest == nil,
+      task.replacementBodyKey != file
+    {
       unwantedBodies.append(file)
     }
   }

@@ -61,6 +61,8 @@ extension WorkerMachine {
   /// Submits an attempt whose start is now on disk, and repeats the commands that arrived in between.
   mutating func written(_ id: TaskID, _ number: Int, at now: InputContext, into effects: inout WorkerEffects)
   {
+    // Before its submission, an attempt has the changed request already.
+    attempts.change(id) { if $0.state.attempts == number { ($0.replacement, $0.isStopping) = (nil, false) } }
     guard let attempt = attempts[id], attempt.isActive, attempt.state.attempts == number else { return }
     submit(attempt, at: now, into: &effects)
     if let cancellation = attempt.state.cancellation {

@@ -39,6 +39,7 @@ extension WorkerMachine {
         $0.task.maximumBytesPerSecond = limit
         effects.order(command, of: $0)
       }
+    case .changeRequest(let change): changeRequest(change, of: id, into: &effects)
     case .setBeginDate(let date):
       attempts.change(id) { $0.task.earliestBeginDate = date }
       admit(id, at: now, into: &effects)

@@ -3,13 +3,14 @@ internal import TransferModel
 /// The facts that the engine reports, and the end of attempts.
 extension WorkerMachine {
   mutating func handle(_ fact: TransferFact, at now: InputContext, into effects: inout WorkerEffects) {
+    guard attempts[fact.task]?.replacement == nil || fact.countsAfterRequestChange else { return }
     switch fact {
     case .progress:
       // Old progress is not reported later.
       if now.isServiceReachable { effects.facts.append(fact) }
     case .keptPartial(let id, let point):
       attempts.change(id) {
-        $0.state.partial = point
+        $0.state.partial = $0.replacement?.isMoved == true ? point.moved : point
         effects.keep($0)
       }
     case .response(let id, let response, _, let time)
@@ -34,7 +35,10 @@ extension WorkerMachine {
     case .asked, .willCache, .accepted: break
     case .willRetry, .beganDelayed, .attemptReplaced:
       assertionFailure("only this machine reports these facts")
-    case .redirected, .notified, .response, .waitsForConnectivity, .resumed, .authenticated:
+    case .response(let id, _, _, _):
+      attempts.change(id) { $0.hasResponded = true }
+      effects.facts.append(fact)
+    case .redirected, .notified, .waitsForConnectivity, .resumed, .authenticated:
       effects.facts.append(fact)
     }
     startSuspects(at: now, into: &effects)
@@ -68,6 +72,9 @@ extension WorkerMachine {
     // The attempt ended without a crash, so it is cleared of suspicion.
     suspects.progressed(id)
     discretion.end(id)
+    if let replacement = attempt.replacement, attempt.state.cancellation == nil {
+      return restart(attempt, after: outcome, replacement, at: now, into: &effects)
+    }
     if isDraining, attempt.state.cancellation == nil, outcome.error != nil {
       return leave(attempt, outcome, at: now, into: &effects)
     }
@@ -130,7 +137,7 @@ extension WorkerMachine {
   ) {
     var attempt = ended
     attempt.state.partial = outcome.partial
-    if outcome.transactions.contains(where: { $0.requestStart != nil }), attempt.lossCountsAsRetry {
+    if outcome.wasSent, attempt.lossCountsAsRetry {
       guard countLost(&attempt, at: now, into: &effects) else { return }
     } else {
       attempt.state.attempts -= 1

@@ -99,10 +99,11 @@ extension TenantView {
   }
 
   package func patch(
-    _ id: TaskID, _ patch: TaskPatch, if isExpected: @escaping @Sendable (TransferTask) -> Bool
+    _ id: TaskID, _ patch: TaskPatch, _ request: RequestPatch? = nil,
+    if isExpected: @escaping @Sendable (TransferTask) -> Bool
   ) async throws(ServiceError) -> TransferTask {
     try await service.authorization.check(id, of: tenant)
-    return try await service.tasks.patch(id, patch, if: isExpected)
+    return try await service.tasks.patch(id, patch, request, if: isExpected)
   }
 
   package func resumeData(of id: TaskID) async throws(ServiceError) -> String? {

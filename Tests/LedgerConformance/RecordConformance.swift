@@ -81,6 +81,9 @@ struct RecordConformance {
       task.retryProgress = RetryProgress()
       task.retryProgress?.attempts = 4
       task.retryProgress?.isActive = true
+      task.startRequest = StartRequest(task.originalRequest)
+      task.startRequest?.request.url = "http://example.com/signed"
+      task.startRequest?.changes = 1
       var headers = HTTPHeaders()
       headers.append("Content-Type", "text/plain; charset=utf-8")
       task.response = TransferResponse(

@@ -91,6 +91,12 @@
         else { break }
         turn.emit(
           .dataTaskDidReceiveResponse, at: time, .response(response), of: held.task, in: machine.session)
+      case .startsFormerRequests:
+        turn.engineCommands = turn.engineCommands.map { $0.withOriginalRequest }
+        turn.workerCommands.removeAll { $0.changesRequest }
+      case .losesRequestChanges:
+        guard case .change(let id, let patch) = input, patch.request != nil else { break }
+        turn.updated.removeAll { $0.id == id }
       case .losesTheRetryTimer: turn.timers.removeAll { if case .retry = $0 { true } else { false } }
       case .asksTheCancelled:
         guard let task = before.task, task.task.state == .canceling else { break }
@@ -160,6 +166,16 @@
   }
 
   extension TransferCommand {
+    fileprivate var changesRequest: Bool {
+      if case .command(.changeRequest, _) = self { true } else { false }
+    }
+
+    fileprivate var withOriginalRequest: TransferCommand {
+      guard case .submit(var task) = self else { return self }
+      task.currentRequest = task.originalRequest
+      return .submit(task)
+    }
+
     fileprivate var isSubmission: Bool { if case .submit = self { true } else { false } }
   }
 

@@ -45,6 +45,7 @@ import TransferModel
       guard !isNew else { return task }
       if isTrue() { _ = task.lifecycle.resume() }
       task.currentRequest.url = "http://b/\(number)"
+      if isTrue() { task.startRequest = StartRequest(task.currentRequest) }
       task.retryCount = Int(self.number())
       if isTrue() {
         task.retryProgress = RetryProgress()
@@ -201,7 +202,8 @@ import TransferModel
   private static func text(_ task: TransferTask) -> String {
     let parts: [Any?] = [
       task.id, task.sessionID, task.priority, task.lifecycle, task.phase, task.originalRequest,
-      task.currentRequest, task.response, task.progress, task.error, task.body, task.partial,
+      task.currentRequest, task.startRequest, task.response, task.progress, task.error, task.body,
+      task.partial,
       task.partialExpiresAt, task.retryCount, task.retryWait, task.retryProgress, task.startedAt,
       task.completedAt, task.metrics,
     ]

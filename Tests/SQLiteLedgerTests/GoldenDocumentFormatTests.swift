@@ -17,7 +17,7 @@ import TransferModel
   private static let variants = [
     "session.document.background", "credential.sealed.certificate", "session.document.more",
     "configuration.document.more", "task.specification.more", "task.outcome.more", "task.outcome.stamped",
-    "task.outcome.retrying", "task.outcome.attempts", "task.specification.grouped",
+    "task.outcome.retrying", "task.outcome.attempts", "task.outcome.changed", "task.specification.grouped",
     "task.specification.requirements",
     "delivery.history.more",
   ]

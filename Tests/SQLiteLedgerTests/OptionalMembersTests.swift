@@ -169,7 +169,27 @@ import TransferModel
     (change.sessions, change.createdTasks, change.updatedTasks) = ([session], [attempted], [attempted])
     let store = try await storeAndRead([change])
     let found = try await store.task(attempted.id)
-    #expect(found?.retryProgress == attempted.retryProgress && found?.preferences == attempted.preferences)
+    // An earlier version stored the changed request there.
+    var progress = attempted.retryProgress
+    #expect(found?.startRequest?.request == progress?.request && found?.startRequest?.changes == 0)
+    progress?.request = nil
+    #expect(found?.retryProgress == progress && found?.preferences == attempted.preferences)
+    await store.close()
+  }
+
+  @Test func `changed request is stored`() async throws {
+    var task = attempted
+    task.retryProgress = nil
+    task.apply(
+      RequestChange(
+        url: "http://a.test/new", headers: samples.request.headers,
+        credential: Credential(user: "u", password: "p", persistence: .none)))
+    try GoldenFiles.expect(task.outcomeDocument, is: "store/1/task.outcome.changed")
+    var change = LedgerChange()
+    (change.sessions, change.createdTasks, change.updatedTasks) = ([session], [task], [task])
+    let store = try await storeAndRead([change])
+    let found = try await store.task(task.id)
+    #expect(found?.startRequest == task.startRequest && found?.currentRequest == task.currentRequest)
     await store.close()
   }
 

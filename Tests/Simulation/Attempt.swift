@@ -189,7 +189,8 @@ struct Attempt {
     if redirects < 3, random.chance(temper.redirects) {
       redirects += 1
       var proposed = job.request
-      proposed.url = "http://origin.test/redirected/\(redirects)"
+      let mark = job.request.url.firstIndex(of: "?").map { String(job.request.url[$0...]) } ?? ""
+      proposed.url = "http://origin.test/redirected/\(redirects)\(mark)"
       let answer = Self.response(302, job.request)
       if job.delegate?.asksForRedirects == true, job.sessionType != .background {
         return ask(.redirect(answer, proposed: proposed), .redirect(proposed), at: time)

@@ -77,6 +77,8 @@ package final class CommitHistory: @unchecked Sendable {
   /// The process that wrote the current commit.
   private var writer = Writer.service(0)
   private var owners = CommittedOwnership()
+  /// The changes with which attempts of the worker have begun.
+  var workerStarts: [TaskID: Int] = [:]
   /// A digest of all commits.
   private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
   private(set) var violations: [Violation] = []
@@ -134,6 +136,8 @@ package final class CommitHistory: @unchecked Sendable {
 
   /// Returns whether a service is a member of the cluster.
   func isMember(_ node: Int) -> Bool { owners.isMember(node) }
+
+  func owns(_ session: SessionID, _ node: Int) -> Bool { owners.owns(session, node) }
 
   private func checkWriter(of change: LedgerChange, _ writer: Writer) {
     switch writer {

@@ -15,6 +15,8 @@ package enum Invariant: String, Sendable, CaseIterable {
   case tenantsApart = "a tenant never sees another tenant's data"
   case repeatsAreKnown = "a repeated request with the same Idempotency-Key gets the same reply"
   case patchesStay = "an acknowledged PATCH is not lost"
+  case changedRequestsAreUsed =
+    "no attempt that begins after a committed change of its request uses an earlier request"
   case messagesAreWanted =
     "each event has one webhook message if the webhook subscribed to it, and otherwise none"
   case messagesInOrder = "a message is sent only after the earlier messages of its task to the same webhook"

@@ -52,6 +52,8 @@ package final class SimulatedEngine: KillableEngine, @unchecked Sendable {
   /// The same blobs, as the engine's process sees them.
   private let shownBlobs: SlowBlobs
   private let relay: FactCallback
+  /// Receives each attempt that begins and is not about to be cancelled.
+  private let begins: (TransferJob) -> Void
   private let now: @Sendable () -> Timestamp
   private var mailbox = Deque<Order>()
   private var attempts: [Attempt] = []
@@ -63,8 +65,9 @@ package final class SimulatedEngine: KillableEngine, @unchecked Sendable {
 
   package init(
     _ origins: SimulatedOrigins, _ surroundings: SharedEnvironment, _ relay: FactCallback,
-    now: @escaping @Sendable () -> Timestamp
+    now: @escaping @Sendable () -> Timestamp, begins: @escaping (TransferJob) -> Void
   ) {
+    self.begins = begins
     (self.origins, blobs, self.relay, self.now) = (origins, surroundings.blobs, relay, now)
     shownBlobs = SlowBlobs(blobs, surroundings.answersBlobs)
   }
@@ -91,6 +94,7 @@ package final class SimulatedEngine: KillableEngine, @unchecked Sendable {
       attempt.hasCounted = true
       origins.unsafeRequests[attempt.job.task, default: 0] += 1
     }
+    if case .began = fact, !willCancel(attempt.job.task) { begins(attempt.job) }
     if case .ended = fact {
       attempt.letGo()
       remove(at: index)
@@ -98,6 +102,10 @@ package final class SimulatedEngine: KillableEngine, @unchecked Sendable {
       attempts[index] = attempt
     }
     relay.deliver([fact])
+  }
+
+  private func willCancel(_ task: TaskID) -> Bool {
+    mailbox.contains { if case .command(.cancel, task) = $0 { true } else { false } }
   }
 
   /// Returns whether an attempt can make a step. A session opens a limited number of connections
@@ -168,7 +176,7 @@ extension SimulatedEngine {
   package func submit(_ jobs: [TransferJob]) { for job in jobs { mailbox.append(.submit(job)) } }
   package func perform(_ command: TaskCommand, on task: TaskID, in session: SessionID) {
     switch command {
-    case .setPriority, .setLimit, .setBeginDate, .retryNow: break
+    case .setPriority, .setLimit, .setBeginDate, .changeRequest, .retryNow: break
     case .suspend, .resume, .cancel, .answer: mailbox.append(.command(command, task))
     }
   }

@@ -51,7 +51,11 @@ extension SimulatedWorld {
     ) {
       chronicle.checkTold($0.fragments)
     } engine: { relay in
-      SimulatedEngine(origins, surroundings, relay) { clock.now }
+      SimulatedEngine(origins, surroundings, relay) {
+        clock.now
+      } begins: {
+        chronicle.checkStart(of: $0, at: number)
+      }
     }
     if isFull { process.store.set(.full) }
     process.sender.willSend = { chronicle.check(sending: $0) }

@@ -82,15 +82,17 @@ extension SimulatedWorld {
     if luck.chance(200) {
       patch.earliestBeginDate = clock.now.adding(seconds: Double(luck.below(400)))
     }
+    let request = number.isMultiple(of: 2) ? RequestPatch(url: CommitHistory.changedURL(number)) : nil
     let wanted = patch
     call(
       tenant(of: story.session), about: .task(id),
-      { view, _ in try await view.patch(id, wanted) { _ in true } },
+      { view, _ in try await view.patch(id, wanted, request) { _ in true } },
       lost: { [self] in acknowledged.patches[id]?.isUnderWay = false }
     ) { [self] result in
       acknowledged.patches[id]?.isUnderWay = false
       guard case .success(let task) = result, !isGone(task.sessionID) else { return }
       if task.description == wanted.description ?? nil { acknowledged.patches[id]?.known = number }
+      if request != nil { chronicle.noteChange(number, of: id) }
       checkPatch(task)
     }
   }

@@ -14,11 +14,16 @@ extension SimulatedWorld {
     let (chronicle, clock, origins, surroundings, number) = (
       chronicle, clock, origins, surroundings, nodes
     )
+    let isCurrent: () -> Bool = { [weak self] in self?.worker?.number == number }
     let process = WorkerProcess<SimulatedEngine>(
       surroundings, timers: clock.timers(of: number), random: RandomSource(seed: entropy.next()),
       observed: { chronicle.observe($0, $1, of: .worker(number)) }
     ) { relay in
-      SimulatedEngine(origins, surroundings, relay) { clock.now }
+      SimulatedEngine(origins, surroundings, relay) {
+        clock.now
+      } begins: {
+        if isCurrent() { chronicle.checkStart(of: $0, at: nil) }
+      }
     }
     if isFull { process.store.set(.full) }
     workers.append(WorkerNode(process, number))

@@ -172,7 +172,7 @@ struct BackgroundTaskSimulation {
       case .resume: engine[id]?.isSuspended = false
       case .cancel: engine[id]?.isCancelled = true
       case .answer(_, let number): if engine[id]?.questions == number { engine[id]?.isAsked = false }
-      case .setPriority, .setLimit, .setBeginDate, .retryNow: break
+      case .setPriority, .setLimit, .setBeginDate, .changeRequest, .retryNow: break
       }
     case .remove, .sessionCommand: break
     }

@@ -6,10 +6,10 @@ import Testing
 
 /// Explores all states of one task exhaustively, without sampling.
 @Suite(.endsInTime) struct SmallWorldTests {
-  @Test(arguments: [(true, false), (false, true)]) func `every order of moves keeps the invariants`(
-    _ isDelayed: Bool, _ leaves: Bool
-  ) throws {
-    let count = try Self.explore(isDelayed: isDelayed, leaves: leaves)
+  @Test(arguments: [(true, false, false), (false, true, false), (false, false, true)])
+  func `every order of moves keeps the invariants`(_ isDelayed: Bool, _ leaves: Bool, _ changes: Bool) throws
+  {
+    let count = try Self.explore(isDelayed: isDelayed, leaves: leaves, changes: changes)
     #expect(count > 10_000)
   }
 
@@ -17,17 +17,17 @@ import Testing
   @Test(arguments: [
     InjectedFault.answersTwice, .asksTheCancelled, .becomesInvalidTooEarly, .countsNothingDown, .endsTwice,
     .handsNothingOver,
-    .ignoresTheExpiry, .withdrawsNothing,
+    .ignoresTheExpiry, .withdrawsNothing, .startsFormerRequests,
   ])
   func `injected fault is found`(_ flaw: InjectedFault) {
     #expect(throws: TaskStateSpace.Violation.self) {
-      try flaw.whilePresent { _ = try Self.explore(isDelayed: true) }
+      try flaw.whilePresent { _ = try Self.explore(isDelayed: true, changes: flaw == .startsFormerRequests) }
     }
   }
 
   /// - Returns: the number of states.
-  private static func explore(isDelayed: Bool, leaves: Bool = false) throws -> Int {
-    let first = try TaskStateSpace(isDelayed: isDelayed, leaves: leaves)
+  private static func explore(isDelayed: Bool, leaves: Bool = false, changes: Bool = false) throws -> Int {
+    let first = try TaskStateSpace(isDelayed: isDelayed, leaves: leaves, changes: changes)
     var seen: Set<TaskStateSpace.Key> = [first.key]
     var next = [first]
     while let world = next.popLast() {

@@ -1,3 +1,4 @@
+import HTTPFields
 import LifeCycle
 import TransferModel
 
@@ -16,6 +17,8 @@ struct TaskStateSpace {
     case endsCancelled
     /// The session is being handed over, and arrives at another service once no task runs here.
     case leaves, arrives
+    /// The client changes the request.
+    case changesRequest
   }
   /// The state of the task in the engine.
   enum Progress: Hashable { case absent, queued, requesting, answered, over }
@@ -65,9 +68,14 @@ struct TaskStateSpace {
     .isRefused, .suspends, .resumes, .cancels, .invalidates, .challenges, .redirects,
   ]
   private var heard = 0
+  /// The URLs with which attempts may begin.
+  private var urls: Set<String> = ["http://origin.test/a", "http://origin.test/b"]
 
-  /// - Parameter leaves: whether the session may be handed over.
-  init(isDelayed: Bool, leaves: Bool) throws {
+  /// - Parameters:
+  ///   - leaves: whether the session may be handed over.
+  ///   - changes: whether the client may change the request.
+  init(isDelayed: Bool, leaves: Bool, changes: Bool = false) throws {
+    if changes { left.insert(.changesRequest) }
     if leaves { left.formUnion([.leaves, .arrives]) }
     var delegate = SessionDelegate()
     delegate.taskChallenges = .ask
@@ -113,6 +121,7 @@ struct TaskStateSpace {
     case .unconfirmed: 5
     case .executing: machine.question == nil ? 6 : 7
     case .leaving: 10
+    case .restarting: 11
     case .ending: 9
     }
   }
@@ -143,6 +152,9 @@ struct TaskStateSpace {
     case .isRefused: return isCreating && left.contains(move)
     case .endHolds: return !ends.isEmpty
     case .suspends, .resumes, .cancels: return !isCreating && left.contains(move) && !isOver
+    case .changesRequest:
+      return !isCreating && left.contains(move) && stage.machine.task(current)?.requestChangeRefusal == nil
+        && stage.machine.task(current)?.isEnding == false
     case .invalidates, .leaves: return left.contains(move)
     case .arrives: return canArrive
     case .answers, .expires: return question != nil
@@ -229,6 +241,7 @@ struct TaskStateSpace {
     case .fails: try end(.timedOut)
     case .endsCancelled: try end(.cancelled)
     case .leaves: try give(.prepareHandover)
+    case .changesRequest: try changeRequest()
     case .arrives: try arriveElsewhere()
     }
   }
@@ -251,6 +264,17 @@ struct TaskStateSpace {
     }
     try give(.recoveredAll)
   }
+
+  private mutating func changeRequest() throws(Violation) {
+    var patch = TaskPatch()
+    patch.request = RequestChange(url: Self.changed, headers: HTTPHeaders(), credential: nil)
+    // A redirect can only follow if it has not happened yet.
+    urls = left.contains(.redirects) ? [Self.changed, "http://origin.test/b"] : [Self.changed]
+    guard case .task(let task) = try give(.change(current, patch)), task.currentRequest.url == Self.changed
+    else { throw violation("a change was refused") }
+  }
+
+  private static let changed = "http://origin.test/changed"
 
   // MARK: Delegate
 
@@ -296,9 +320,9 @@ struct TaskStateSpace {
     engine.progress = .over
     guard let known else { throw violation("an engine has an unknown task") }
     try tell(.ended(carried, .end(of: known, at: stage.now.wall, error: error)))
-    // A task that stopped for a handover may be submitted here again before the session has moved.
-    if stage.machine.task(carried)?.isEnding == false {
-      engine = Engine(isDownload: engine.isDownload, asked: engine.asked)
+    // A task that stopped for a handover or a changed request may be submitted here again.
+    if stage.machine.task(current)?.isEnding == false {
+      engine = Engine(isDownload: tasks.count > 1, asked: engine.asked)
     }
   }
 
@@ -331,7 +355,11 @@ struct TaskStateSpace {
     let before = stage.ends
     let reply = stage.give(input, holds: false)
     ends += stage.ends.keys.filter { before[$0] == nil }.sorted()
-    orders += stage.takeOrders()
+    let new = stage.takeOrders()
+    for case .submit(let task) in new where !urls.contains(task.currentRequest.url) {
+      throw violation("an attempt begins with \(task.currentRequest.url)")
+    }
+    orders += new
     try hear()
     try check()
     return reply

@@ -43,7 +43,7 @@ import TransferModel
   }
 
   @Test func `samples have every case`() {
-    #expect(Set(Samples.commands.map { Samples.name($0) }).count == 16)
+    #expect(Set(Samples.commands.map { Samples.name($0) }).count == 17)
     #expect(Set(Samples.news.map { Samples.name($0) }).count == 15)
   }
 

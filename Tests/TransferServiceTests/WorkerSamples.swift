@@ -109,7 +109,11 @@ enum WorkerSamples {
 
   static let commands: [BackgroundCommand] =
     [.submit(task)] + taskCommands.map { .task(task, $0) } + sessionCommands.map { .session($0) }
-    + [.task(task, .retryNow)]
+    + [.task(task, .retryNow), .task(task, .changeRequest(requestChange))]
+
+  private static let requestChange = RequestChange(
+    url: "http://a.test/new?a=1", headers: HTTPHeaders([.init(name: "X-A", value: "1")]), credential: password
+  )
 
   static let taskCommands: [TaskCommand] = [
     .suspend, .resume, .cancel(keepsPartial: true), .cancel(keepsPartial: false),
@@ -232,6 +236,7 @@ enum WorkerSamples {
     case .setPriority: "setPriority"
     case .setLimit: "setLimit"
     case .setBeginDate: "setBeginDate"
+    case .changeRequest: "changeRequest"
     case .retryNow: "retryNow"
     }
   }

@@ -23,7 +23,7 @@ extension TransferTask {
   /// Copies the members that change while the task runs.
   mutating func update(as task: TransferTask) {
     lifecycle = task.lifecycle
-    currentRequest = task.currentRequest
+    (currentRequest, startRequest) = (task.currentRequest, task.startRequest)
     response = task.response
     progress = task.progress
     error = task.error

@@ -35,6 +35,15 @@ extension TransferRequest: Record {
   }
 }
 
+extension RequestChange: Record {
+  package static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self {
+    RequestChange(
+      url: try coder.required("url", value?.url),
+      headers: try coder.member("headers", value?.headers, else: HTTPHeaders()),
+      credential: try coder.optional("credential", value?.credential))
+  }
+}
+
 extension RequestContent {
   /// The bytes of the body, or the key of its file.
   package var ownBytes: [UInt8]? { data ?? spooled?.key }

@@ -28,13 +28,17 @@ extension TransferTask {
   }
 
   private mutating func outcomeMembers(_ coder: inout RecordCoder) throws(RecordFault) {
-    try currentRequestMembers(&coder)
+    try requestMembers(&coder)
     try coder.field("response", response) { response = $0 }
     try coder.field("error", error) { error = $0 }
     try progress.members(&coder)
     try coder.field("retryCount", retryCount > 0 ? retryCount : nil) { retryCount = $0 }
     try coder.field("retryWait", retryWait) { retryWait = $0 }
     try coder.field("retryProgress", retryProgress) { retryProgress = $0 }
+    if coder.isReading, let request = retryProgress?.request {
+      startRequest = StartRequest(request)
+      retryProgress?.request = nil
+    }
     try coder.field("hasWaitedForConnectivity", &hasWaitedForConnectivity, else: false)
     try coder.field("hasToldOffset", &didReportResumeOffset, else: false)
     try coder.field("wasHandedOver", firstAttempt == .submitted ? true : nil) { _ in firstAttempt = .submitted
@@ -50,17 +54,29 @@ extension TransferTask {
     try coder.field("body", body) { body = $0 }
   }
 
-  /// Writes or reads the current request, which is stored only if it differs from the original request. If the delegate has replaced the
-  /// body, it is stored as `currentBody`.
-  private mutating func currentRequestMembers(_ coder: inout RecordCoder) throws(RecordFault) {
+  /// Writes or reads the current request and the start request, which are stored only if they differ from the original request. If the
+  /// delegate has replaced the body, it is stored as `currentBody` or `startBody`.
+  private mutating func requestMembers(_ coder: inout RecordCoder) throws(RecordFault) {
     let current = coder.isReading || isAtOriginalRequest ? nil : currentRequest
+    let found = try storedRequest(&coder, "currentRequest", current, body: "currentBody")
+    let start = coder.isReading ? nil : startRequest
+    let began = try storedRequest(&coder, "startRequest", start?.request, body: "startBody")
+    if coder.isReading {
+      if let found { currentRequest = found }
+      startRequest = began.map { StartRequest($0) }
+    }
+    let changes = start.flatMap { $0.changes > 0 ? $0.changes : nil }
+    try coder.field("requestChanges", changes) { startRequest?.changes = $0 }
+  }
+
+  private func storedRequest(
+    _ coder: inout RecordCoder, _ name: StaticString, _ request: TransferRequest?, body: StaticString
+  ) throws(RecordFault) -> TransferRequest? {
     let first = originalRequest.body?.ownBytes
-    let own = try coder.bytes(
-      "currentBody", current?.body?.ownBytes.flatMap { $0 == first ? nil : $0 })
-    let found = try coder.object("currentRequest", current) { coder, request throws(RecordFault) in
+    let own = try coder.bytes(body, request?.body?.ownBytes.flatMap { $0 == first ? nil : $0 })
+    return try coder.object(name, request) { coder, request throws(RecordFault) in
       try TransferRequest.members(&coder, request, bytes: .separate(own ?? first))
     }
-    if coder.isReading, let found { currentRequest = found }
   }
 }
 

@@ -120,6 +120,9 @@ extension TaskCommand: RecordCases {
     RecordCase("setBeginDate", Self.setBeginDate) {
       if case .setBeginDate(let date) = $0 { .some(date) } else { nil }
     },
+    RecordCase("changeRequest", Self.changeRequest) {
+      if case .changeRequest(let change) = $0 { change } else { nil }
+    },
     RecordCase("retryNow", .retryNow) { if case .retryNow = $0 { true } else { false } },
     RecordCase("answer", Self.answer) {
       if case .answer(let answer, let question) = $0 { (answer, question) } else { nil }

@@ -2,6 +2,7 @@ internal import Cluster
 internal import HTTPServer
 internal import JSON
 internal import Limits
+internal import TransferCore
 internal import TransferModel
 internal import TransferService
 
@@ -31,6 +32,32 @@ extension Problem {
     case .bodyDeleted: "the body of the request no longer exists; create another task with its body"
     case .invalidResumeData: "the resume data of the task are not valid; create another task from its request"
     }
+  }
+
+  private static func text(of refusal: RequestChangeRefusal) -> String {
+    switch refusal {
+    case .state(let state, nil):
+      "the task is \(state.rawValue), so its request cannot change; create another task, or repeat an ended one with POST …/retry"
+    case .state(_, let phase?):
+      "the task is \(phase.rawValue), so its request cannot change; suspend the task first, or create another one"
+    case .responded:
+      "the client has received the response of the present request, so it cannot change; cancel the task and create another one"
+    case .streaming:
+      "the body of the request is a stream that the transfer has asked for, so the request cannot change; create another task"
+    }
+  }
+
+  private static func problem(of names: [String], isSameOrigin: Bool) -> Problem {
+    Problem(
+      .unprocessable,
+      violations: names.map { name in
+        FieldViolation(
+          pointer: JSONPointer.appending(name, to: "/request/headers"),
+          detail: isSameOrigin
+            ? "is redacted, and the task has no value for it; send the value"
+            : "is redacted, and its value must not go to another origin; send the value, or leave the field out"
+        )
+      })
   }
 
   private static func problem(of error: ServiceError) -> Problem {
@@ -65,7 +92,7 @@ extension Problem {
       Problem(
         .quotaExceeded,
         """
-        the texts of the session's submitted tasks would exceed \(Limits.submittedTaskBytes.value) bytes; shorten the description, \
+        the texts of the session's submitted tasks would exceed \(Limits.submittedTaskBytes.value) bytes; shorten the description or the request, \
         or try again when a task has ended
         """
       )
@@ -107,6 +134,8 @@ extension Problem {
       Problem(.conflict, "the task is not waiting for a body; it already has one, or has ended")
     case .preconditionFailed:
       Problem(.preconditionFailed, "If-Match or If-None-Match does not allow the current version")
+    case .requestInUse(let refusal): Problem(.conflict, text(of: refusal))
+    case .redactedFields(let names, let isSameOrigin): problem(of: names, isSameOrigin: isSameOrigin)
     case .notRetried(let refusal): Problem(.conflict, text(of: refusal))
     case .bodyNotReady(let state):
       Problem(

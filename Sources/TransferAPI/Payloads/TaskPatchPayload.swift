@@ -4,12 +4,24 @@ internal import TransferCore
 internal import TransferModel
 internal import TransferService
 
-extension TaskPatch {
-  /// Reads a merge patch (RFC 7396) of a task's mutable members.
+/// A merge patch (RFC 7396) of a task's mutable members.
+struct TaskPatchPayload {
+  let patch: TaskPatch
+  private(set) var request: RequestPatch?
+
   init(_ value: JSONValue) throws(Problem) {
-    self.init()
     let violations = Violations()
     var reader = ObjectReader(value, at: "", violations)
+    patch = TaskPatch(&reader)
+    if var fields = reader.object("request") { request = RequestPatch(validating: &fields) }
+    reader.finish(explaining: UnsupportedNames.change)
+    guard violations.isEmpty else { throw Problem(violations) }
+  }
+}
+
+extension TaskPatch {
+  fileprivate init(_ reader: inout ObjectReader) {
+    self.init()
     if reader.isNull("priority") { priority = TaskSpecification.defaultPriority }
     priority = reader.number("priority", in: 0...1) ?? priority
     if reader.isNull("description") { description = .some(nil) }
@@ -28,8 +40,6 @@ extension TaskPatch {
       reader.guess("countOfBytesClientExpectsToSend") ?? countOfBytesClientExpectsToSend
     countOfBytesClientExpectsToReceive =
       reader.guess("countOfBytesClientExpectsToReceive") ?? countOfBytesClientExpectsToReceive
-    reader.finish(explaining: UnsupportedNames.change)
-    guard violations.isEmpty else { throw Problem(violations) }
   }
 }
 

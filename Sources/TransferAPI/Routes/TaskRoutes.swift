@@ -261,9 +261,9 @@ extension TransferAPI {
     let id = try context.taskID()
     _ = try context.bodyType(.json, .mergePatch)
     let bytes = try await context.request.body.collect(upTo: Limits.jsonBytes.value)
-    let patch = try TaskPatch(JSONParser.parse(bytes))
+    let payload = try TaskPatchPayload(JSONParser.parse(bytes))
     let ifMatch = context.field(.ifMatch)
-    let task = try await view(context).patch(id, patch) { task in
+    let task = try await view(context).patch(id, payload.patch, payload.request) { task in
       EntityTag.permits(ifMatch, EntityTag.of(task.json))
     }
     return ReplyBuilder.resource(task.json, for: context)

@@ -185,6 +185,7 @@ final class TransferLoop: @unchecked Sendable {
     case .setLimit(let rate):
       context.queue.setRate(rate, of: task)
       if let transfer = context.transfer(task) { flow.setLimit(rate, of: transfer) }
+    case .changeRequest: break  // The next attempt has the request.
     case .retryNow: break  // An engine's attempt does not wait for the next one.
     case .setBeginDate: break  // The engine receives a task only when its begin date has passed.
     case .answer(let answer, let question):

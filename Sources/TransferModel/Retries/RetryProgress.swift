@@ -16,7 +16,7 @@ package struct RetryProgress: AttemptProgress, Sendable, Equatable {
   package var startedAt: Timestamp?
   /// The time of the suspension; `nil` if the task is not suspended.
   package var suspendedAt: Timestamp?
-  /// The request as submitted, before redirects; `nil` if it is the original one.
+  /// Read from rows of earlier versions only. `TransferTask.startRequest` has replaced it.
   package var request: TransferRequest?
   /// The seconds left of `timeoutIntervalForResource` when the attempt began. Not stored.
   package var timeLeft: Double?

@@ -64,7 +64,7 @@ package enum UnsupportedNames {
   /// Properties of a task that cannot change after its creation.
   package static let change: [String: String] = task.merging(
     [
-      "kind", "request", "resumeData", "completion", "delegate", "prefersIncrementalDelivery", "failOnStatus",
+      "kind", "resumeData", "completion", "delegate", "prefersIncrementalDelivery", "failOnStatus",
       "expected", "retry",
     ].map {
       ($0, "cannot be changed after the task is created")

@@ -1,4 +1,4 @@
-/// The progress of a task's first attempt. The value only advances, in this order, until the task ends.
+/// The progress of a task's first attempt. The value only advances, in this order, until the task ends or its request changes.
 package enum FirstAttemptState: Sendable, Equatable {
   case notStarted
   /// The begin date has come, and the delegate was notified or must decide. The decision's row records this, not the task's.
@@ -15,6 +15,9 @@ package enum FirstAttemptState: Sendable, Equatable {
   package mutating func announce() { if self == .notStarted { self = .announced } }
 
   package mutating func submit() { if startedAt == nil { self = .submitted } }
+
+  /// Records that the request was not sent after all.
+  package mutating func withdraw() { if self == .submitted { self = .announced } }
 
   package mutating func start(at time: Timestamp) { if startedAt == nil { self = .started(time) } }
 

@@ -8,8 +8,9 @@
 /// | `unconfirmed` | `executing`, `idle` | recovery finds it in the worker, or does not |
 /// | `executing` | `idle` | its attempt has failed, and another follows |
 /// | `executing` | `leaving` | the session is handed over to another service |
-/// | `leaving` | `idle` | the engine has stopped |
-/// | `idle`, `unconfirmed`, `executing`, `leaving` | `ending` | it ends |
+/// | `executing`, `leaving` | `restarting` | a client changes its request |
+/// | `leaving`, `restarting` | `idle` | the engine has stopped |
+/// | `idle`, `unconfirmed`, `executing`, `leaving`, `restarting` | `ending` | it ends |
 ///
 /// Three other values complete the state of a task. `TaskLifecycle` is the state that clients control. `FirstAttemptState` is the progress
 /// of the first attempt. `TaskPhase` is the activity that clients were last notified of.
@@ -25,6 +26,9 @@ package enum TaskExecutionState: Sendable, Equatable {
   case executing
   /// The engine is stopping the task. Another service continues it.
   case leaving
+  /// The engine is stopping an attempt whose request has changed. Another attempt follows.
+  /// - Parameter isMoved: whether the URL has changed.
+  case restarting(isMoved: Bool)
   /// The task has ended. The commit with its end has not succeeded yet.
   case ending
 
@@ -33,7 +37,7 @@ package enum TaskExecutionState: Sendable, Equatable {
   /// Whether commands go to the engine or the worker, which has the task or may have it.
   package var isSubmitted: Bool {
     switch self {
-    case .executing, .leaving, .unconfirmed: true
+    case .executing, .leaving, .restarting, .unconfirmed: true
     case .creating, .idle, .ending: false
     }
   }
@@ -41,10 +45,14 @@ package enum TaskExecutionState: Sendable, Equatable {
   /// Whether the table above lists the transition.
   package func mayBecome(_ next: TaskExecutionState) -> Bool {
     switch (self, next) {
-    case (.creating, .idle), (.idle, .idle), (.unconfirmed, .idle), (.executing, .idle), (.leaving, .idle):
+    case (.creating, .idle), (.idle, .idle), (.unconfirmed, .idle), (.executing, .idle), (.leaving, .idle),
+      (.restarting, .idle):
       true
     case (.idle, .executing), (.unconfirmed, .executing), (.executing, .leaving): true
-    case (.idle, .ending), (.unconfirmed, .ending), (.executing, .ending), (.leaving, .ending): true
+    case (.executing, .restarting), (.leaving, .restarting), (.restarting, .restarting): true
+    case (.idle, .ending), (.unconfirmed, .ending), (.executing, .ending), (.leaving, .ending),
+      (.restarting, .ending):
+      true
     default: false
     }
   }

@@ -36,6 +36,9 @@ extension TransferTask {
   package var textSize: Int {
     var size = originalRequest.textSize + originalRequest.bodySizeInMemory
     if !isAtOriginalRequest { size += currentRequest.textSize + currentRequest.bodySizeInMemory }
+    if let start = startRequest?.request, start != currentRequest {
+      size += start.textSize + start.bodySizeInMemory
+    }
     return size + TaskSpecification.textSize(description, completion, preferences, resumePoint)
   }
 }

@@ -10,10 +10,13 @@ extension TransferTask {
 }
 
 extension TransferTask {
-  /// The files of the task's request bodies: the original request's, and that of a delegate's replacement request.
+  /// The files of the task's request bodies: the original request's, and those of requests that have replaced it.
   package var requestBodyKeys: [BlobKey] {
     let first = originalRequest.body?.spooled?.blobKey(of: id)
-    return (first.map { [$0] } ?? []) + (replacementBodyKey.map { [$0] } ?? [])
+    let start = startRequest?.request.body?.spooled.flatMap {
+      $0.blobKey(of: id) == first ? nil : $0.blobKey(of: id)
+    }
+    return [first, replacementBodyKey, start == replacementBodyKey ? nil : start].compactMap(\.self)
   }
 
   /// The file of the current request's body; nil if that is inline, or is the original request's file.

@@ -103,7 +103,7 @@ package struct TransferTask: Sendable, Equatable {
   /// Whether the delegate was notified of the offset at which the download resumes.
   package var didReportResumeOffset = false
   package var executionState = TaskExecutionState.unconfirmed
-  /// `nil` if no attempt has failed or may be retried, as for most tasks.
+  /// `nil` if no attempt has failed or may be retried, and the request was not replaced, as for most tasks.
   @IndirectOptional private var retries: Retries?
   package var firstAttempt = FirstAttemptState.notStarted
   package var completedAt: Timestamp?
@@ -161,30 +161,38 @@ package struct TransferTask: Sendable, Equatable {
   /// The number of failed attempts that were followed by another.
   package var retryCount: Int {
     get { retries?.count ?? 0 }
-    set { retries = Retries(count: newValue, wait: retryWait, progress: retryProgress) }
+    set { changeRetries { $0.count = newValue } }
   }
 
   /// The reason and the end of the wait for the next attempt; `nil` once the attempt has begun.
   package var retryWait: RetryWait? {
     get { retries?.wait }
-    set { retries = Retries(count: retryCount, wait: newValue, progress: retryProgress) }
+    set { changeRetries { $0.wait = newValue } }
   }
 
   /// The attempts of an unfinished task that the service retries; `nil` before the first.
   package var retryProgress: RetryProgress? {
     get { retries?.progress }
-    set { retries = Retries(count: retryCount, wait: retryWait, progress: newValue) }
+    set { changeRetries { $0.progress = newValue } }
+  }
+
+  /// `nil` if attempts begin with the original request, as for most tasks.
+  package var startRequest: StartRequest? {
+    get { retries?.start }
+    set { changeRetries { $0.start = newValue } }
   }
 
   private struct Retries: Sendable, Equatable {
-    var count: Int
+    var count = 0
     var wait: RetryWait?
     var progress: RetryProgress?
+    var start: StartRequest?
+  }
 
-    init?(count: Int, wait: RetryWait?, progress: RetryProgress?) {
-      guard count > 0 || wait != nil || progress != nil else { return nil }
-      (self.count, self.wait, self.progress) = (count, wait, progress)
-    }
+  private mutating func changeRetries(_ change: (inout Retries) -> Void) {
+    var changed = retries ?? Retries()
+    change(&changed)
+    retries = changed == Retries() ? nil : changed
   }
 
   /// The wait that clients see: only while the task is in phase `waitingToRetry`.
@@ -218,6 +226,31 @@ package struct TransferTask: Sendable, Equatable {
     }
   }
 
+  /// The request that an attempt begins with, before its redirects.
+  package var submittedRequest: TransferRequest { startRequest?.request ?? originalRequest }
+
+  /// The request that a repetition of the task uses. A change by the client counts, but not a request that the delegate has supplied,
+  /// because the delegate is asked again.
+  package var requestToRepeat: TransferRequest { hasChangedRequest ? submittedRequest : originalRequest }
+
+  private var hasChangedRequest: Bool { startRequest.map { $0.changes > 0 } ?? false }
+
+  /// The point from which the next attempt continues.
+  package var startPoint: ResumePoint? {
+    if let partial { return partial }
+    return hasChangedRequest && submittedRequest.url != originalRequest.url ? resumePoint?.moved : resumePoint
+  }
+
+  /// Applies a client's change of the request.
+  package mutating func apply(_ change: RequestChange) {
+    var start = startRequest ?? StartRequest(originalRequest)
+    if change.url != start.request.url { partial = partial?.moved }
+    start.request = change.applied(to: start.request)
+    start.changes += 1
+    startRequest = start
+    currentRequest = start.request
+  }
+
   /// Whether the current request is still the original one.
   package var isAtOriginalRequest: Bool { _currentRequest == _originalRequest }
 
@@ -225,6 +258,7 @@ package struct TransferTask: Sendable, Equatable {
   package mutating func dropRequestBody() {
     originalRequest.body?.forget()
     currentRequest.body?.forget()
+    startRequest?.request.body?.forget()
   }
 
   /// Deletes the body and the partial body, but keeps the task.

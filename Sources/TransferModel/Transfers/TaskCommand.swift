@@ -15,6 +15,8 @@ package enum TaskCommand: Sendable {
   case setBeginDate(Timestamp?)
   /// Starts the next attempt now, if the task waits for it.
   case retryNow
+  /// Changes the request of the attempts that follow. An attempt that may be repeated stops, and the next one continues its bytes.
+  indirect case changeRequest(RequestChange)
   /// Answers a decision. Ignored unless the transfer is waiting for this decision.
   /// - Parameter question: the decision's number within the task.
   case answer(TransferAnswer, question: Int)

@@ -25,7 +25,7 @@ struct ResumeDataOperations: Sendable {
     guard task.state == .completed, let point = task.partial, task.partialExpiresAt ?? now >= now,
       let tenant = tasks.runtime.session(task.sessionID)?.tenant
     else { return nil }
-    return sealer.seal(task.originalRequest, point, of: tenant)
+    return sealer.seal(task.requestToRepeat, point, of: tenant)
   }
 
   /// Makes a task's specification from resume data. If the bytes no longer exist when the download begins, the download restarts.

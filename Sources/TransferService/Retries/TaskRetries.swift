@@ -37,6 +37,7 @@ struct TaskRetries: Sendable {
     guard task.error != nil else { throw .notRetried(.succeeded) }
     guard !task.hasInvalidResumeData else { throw .notRetried(.invalidResumeData) }
     var specification = task.specification
+    specification.request = task.requestToRepeat
     specification.resume = true
     (specification.isAwaited, specification.isDiscretionary) = (false, false)
     specification.preferences.retryOf = task.id
@@ -49,7 +50,7 @@ struct TaskRetries: Sendable {
   /// Returns the request's body. The file of a large body is deleted with its task, so the new task gets a copy of the bytes.
   private func body(of task: TransferTask, _ tenant: Tenant) async throws(ServiceError) -> RequestContent? {
     let session = tasks.runtime.session(task.sessionID)
-    guard let body = task.originalRequest.body else { return nil }
+    guard let body = task.requestToRepeat.body else { return nil }
     switch body {
     case .stream: throw .notRetried(.streamedBody)
     case .data:

@@ -3,7 +3,7 @@ package import Cluster
 internal import EngineAPI
 package import Ledger
 package import Limits
-internal import TransferCore
+package import TransferCore
 package import TransferModel
 
 /// The reason why a use case failed. The API maps each case to one problem.
@@ -42,6 +42,10 @@ package enum ServiceError: Error, Sendable {
   case bodyStreamNotWanted
   /// If-Match does not match the current version.
   case preconditionFailed
+  /// The request of the task cannot change now.
+  case requestInUse(RequestChangeRefusal)
+  /// Redacted header fields of a changed request that have no value to keep.
+  case redactedFields([String], isSameOrigin: Bool)
   /// The task cannot be retried.
   case notRetried(RetryRefusal)
   case bodyNotReady(TaskState)
@@ -149,6 +153,8 @@ extension ServiceError: CustomStringConvertible {
     case .endpointDeleted: "the webhook endpoint of the message was deleted"
     case .tooManyEndpoints: "the tenant has as many webhook endpoints as it may have"
     case .preconditionFailed: "If-Match names another version"
+    case .requestInUse(let refusal): "the request cannot change: \(refusal)"
+    case .redactedFields(let names, _): "no values to keep for \(names.joined(separator: ", "))"
     case .notRetried(let refusal): "the task cannot be retried: \(refusal)"
     case .bodyNotReady: "the body is not ready"
     case .bodyNotFound: "the task has no body"

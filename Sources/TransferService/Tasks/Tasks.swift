@@ -145,25 +145,26 @@ struct Tasks: Sendable {
   }
 
   /// Changes a task if `isExpected` accepts its current version (If-Match).
+  /// - Parameter request: the change of the request, which needs values of the current one; `nil` for none.
   func patch(
-    _ id: TaskID, _ patch: TaskPatch, if isExpected: @escaping @Sendable (TransferTask) -> Bool
+    _ id: TaskID, _ patch: TaskPatch, _ request: RequestPatch? = nil,
+    if isExpected: @escaping @Sendable (TransferTask) -> Bool
   ) async throws(ServiceError) -> TransferTask {
-    switch await patchUnfinished(id, patch, if: isExpected) {
-    case .task(let task): return task
-    case .refused: throw .preconditionFailed
-    case .full: throw .submittedTasksFull
-    case .over: break
-    }
+    if let result = await patchUnfinished(id, patch, request, if: isExpected) { return try result.get() }
     await waitForEnd(of: id, seconds: Self.waitLimit)
-    return try await patchEnded(id, patch, if: isExpected)
+    return try await patchEnded(id, patch, changesRequest: request != nil, if: isExpected)
   }
 
   private func patchEnded(
-    _ id: TaskID, _ patch: TaskPatch, if isExpected: @Sendable (TransferTask) -> Bool
+    _ id: TaskID, _ patch: TaskPatch, changesRequest: Bool, if isExpected: @Sendable (TransferTask) -> Bool
   ) async throws(ServiceError) -> TransferTask {
     try await runtime.recorder.write { () async throws(ServiceError) in
       let ended = try await task(id)
       guard isExpected(ended) else { throw .preconditionFailed }
+      guard !changesRequest else {
+        guard ended.state == .completed else { throw .storeUnavailable("the change was not committed") }
+        throw .requestInUse(.state(ended.state, nil))
+      }
       var change = LedgerChange()
       let task = patch.applied(to: ended)
       change.editedTasks = [task]
@@ -173,31 +174,44 @@ struct Tasks: Sendable {
     }
   }
 
+  /// - Returns: `nil` if the task has ended, or if its change was not committed.
   private func patchUnfinished(
-    _ id: TaskID, _ patch: TaskPatch, if isExpected: @escaping @Sendable (TransferTask) -> Bool
-  ) async -> Patched {
+    _ id: TaskID, _ patch: TaskPatch, _ request: RequestPatch?,
+    if isExpected: @escaping @Sendable (TransferTask) -> Bool
+  ) async -> Result<TransferTask, ServiceError>? {
     await withCheckedContinuation { continuation in
       let isThere = runtime.update(task: id) { machine, step in
-        var result = Patched.over
-        if let known = machine.task(id), !known.isEnding {
-          if !isExpected(known.task) {
-            result = .refused
-          } else {
-            switch machine.apply(.change(id, patch), &step) {
-            case .task(let task): result = .task(task)
-            case .refused: result = .full
-            default: break
-            }
+        var result: Result<TransferTask, ServiceError>?
+        do throws(ServiceError) {
+          result = try Self.apply(patch, request, to: id, &machine, &step, if: isExpected).map {
+            .success($0)
           }
+        } catch {
+          result = .failure(error)
         }
         let told = result
-        step.onCommit.append { continuation.resume(returning: $0 ? told : .over) }
+        step.onCommit.append { continuation.resume(returning: $0 ? told : nil) }
       }
-      if !isThere { continuation.resume(returning: .over) }
+      if !isThere { continuation.resume(returning: nil) }
     }
   }
 
-  private enum Patched {
-    case task(TransferTask), refused, full, over
+  private static func apply(
+    _ patch: TaskPatch, _ request: RequestPatch?, to id: TaskID, _ machine: inout SessionMachine,
+    _ step: inout SessionTransition, if isExpected: (TransferTask) -> Bool
+  ) throws(ServiceError) -> TransferTask? {
+    guard let known = machine.task(id), !known.isEnding else { return nil }
+    guard isExpected(known.task) else { throw .preconditionFailed }
+    var patch = patch
+    if let request {
+      if let refusal = known.requestChangeRefusal { throw .requestInUse(refusal) }
+      patch.request = try request.change(of: known.task.submittedRequest)
+    }
+    switch machine.apply(.change(id, patch), &step) {
+    case .task(let task): return task
+    case .refused(.requestInUse(let refusal)): throw .requestInUse(refusal)
+    case .refused: throw .submittedTasksFull
+    default: return nil
+    }
   }
 }

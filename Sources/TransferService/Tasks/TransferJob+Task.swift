@@ -12,6 +12,10 @@ extension TransferJob {
     sessionType = session.type
     if stamp != .none { blob = stamp }
     if session.type != .background, let progress = task.retryProgress { apply(progress, of: task, session) }
+    if session.type != .background, let changes = task.startRequest?.changes, changes > 0, let stamp = blob {
+      // The bytes of an attempt that a change has stopped are deleted while the next one writes.
+      blob = BlobStamp(epoch: stamp.epoch, attempt: stamp.attempt + changes)
+    }
     maximumBytesPerSecond = task.maximumBytesPerSecond
     originalURL = task.originalRequest.url
     let delegate = session.delegate(of: task)
@@ -24,7 +28,7 @@ extension TransferJob {
     prefersIncrementalDelivery = task.preferences.prefersIncrementalDelivery
     let requirements = task.preferences.requirements
     self.requirements = requirements == ResponseRequirements() ? nil : requirements
-    resumePoint = task.partial ?? task.resumePoint
+    resumePoint = task.startPoint
     if task.hasInvalidResumeData {
       fault = TransferError(
         .unsupportedURL, "the resume data was not created by this service, or was changed")

@@ -13,12 +13,8 @@ extension TransferRequest {
   ) {
     self.init(url: "", method: defaultMethod)
     reader.allowNull("body", "mainDocumentURL")
-    if let url = reader.string("url", upTo: Limits.urlBytes.value) {
-      do throws(TransferError) {
-        (self.url, credential) = try OriginURL.parse(url)
-      } catch {
-        reader.reject("url", "\(error.message) (\(error.domain) \(error.code) \(error.name))")
-      }
+    if let read = Self.readURL(&reader) {
+      (url, credential) = read
     } else if reader.isMissing("url") {
       reader.reject("url", "is required")
     }
@@ -47,6 +43,15 @@ extension TransferRequest {
       }
     }
     reader.finish(explaining: UnsupportedNames.request)
+  }
+
+  /// Reads the URL, and the credential in it; `nil` if it is missing or invalid.
+  static func readURL(_ reader: inout ObjectReader) -> (url: String, credential: Credential?)? {
+    guard let url = reader.string("url", upTo: Limits.urlBytes.value) else { return nil }
+    do throws(TransferError) { return try OriginURL.parse(url) } catch {
+      reader.reject("url", "\(error.message) (\(error.domain) \(error.code) \(error.name))")
+      return nil
+    }
   }
 
   /// Methods are case-sensitive (RFC 9110 §9.1), but URLRequest and browsers take these in any case.

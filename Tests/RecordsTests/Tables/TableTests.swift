@@ -302,8 +302,10 @@ import TransferModel
     (progress.attempts, progress.failures, progress.furthest) = (3, 2, 9)
     (progress.isActive, progress.deaths, progress.delay) = (true, 4, 0.5)
     (progress.startedAt, progress.suspendedAt) = (Self.time, Self.time)
-    progress.request = Self.request
     task.retryProgress = progress
+    task.startRequest = StartRequest(Self.request)
+    task.startRequest?.request.body = .data([1, 2])
+    task.startRequest?.changes = 2
     task.firstAttempt = .started(Self.time)
     task.completedAt = Self.time
     for (one, other) in zip(Mirror(reflecting: task).children, Mirror(reflecting: blank).children) {

@@ -121,7 +121,7 @@ final class ScriptedEngine: KillableEngine, @unchecked Sendable {
     case .resume: runs[task]?.isSuspended = false
     case .cancel(let keepsPartial): cancel(task, keepsPartial: keepsPartial)
     case .answer(let answer, let question): self.answer(task, to: question, answer)
-    case .setPriority, .setLimit, .setBeginDate, .retryNow: break
+    case .setPriority, .setLimit, .setBeginDate, .changeRequest, .retryNow: break
     }
   }
 

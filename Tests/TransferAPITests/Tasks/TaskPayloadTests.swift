@@ -97,7 +97,7 @@ import TransferService
       }
       #expect(problem.violations == [FieldViolation(pointer: "/\(name)", detail: reason)])
       let patch = try #require(throws: Problem.self) {
-        try TaskPatch(.object([.init(name: name, value: .bool(true))]))
+        _ = try TaskPatchPayload(.object([.init(name: name, value: .bool(true))]))
       }
       #expect(patch.violations == [FieldViolation(pointer: "/\(name)", detail: reason)])
     }

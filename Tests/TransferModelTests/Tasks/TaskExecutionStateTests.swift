@@ -4,18 +4,31 @@ import Testing
 
 @Suite struct TaskExecutionStateTests {
   private static let idle = [TaskExecutionState.idle(goesOn: false), .idle(goesOn: true)]
-  private static let places = [.creating] + idle + [.unconfirmed, .executing, .leaving, .ending]
+  private static let places =
+    [.creating] + idle + [.unconfirmed, .executing, .leaving]
+    + [.restarting(isMoved: false), .ending]
 
   @Test(
     arguments: [
       (.creating, idle), (.idle(goesOn: false), idle + [.executing, .ending]),
       (.idle(goesOn: true), idle + [.executing, .ending]), (.unconfirmed, idle + [.executing, .ending]),
-      (.executing, idle + [.leaving, .ending]), (.leaving, idle + [.ending]), (.ending, []),
+      (.executing, idle + [.leaving, .restarting(isMoved: false), .ending]),
+      (.leaving, idle + [.restarting(isMoved: false), .ending]),
+      (.restarting(isMoved: true), idle + [.restarting(isMoved: false), .ending]), (.ending, []),
     ] as [(TaskExecutionState, [TaskExecutionState])])
   private func `state changes only as its table allows`(
     _ place: TaskExecutionState, _ successors: [TaskExecutionState]
   ) {
     #expect(Self.places.filter { place.mayBecome($0) } == successors)
+  }
+
+  @Test func `attempt that was not sent is withdrawn`() {
+    var beginning = FirstAttemptState.submitted
+    beginning.withdraw()
+    #expect(beginning == .announced)
+    beginning.start(at: Timestamp(seconds: 1))
+    beginning.withdraw()
+    #expect(beginning.startedAt != nil)
   }
 
   @Test func `first attempt only advances until the end`() {

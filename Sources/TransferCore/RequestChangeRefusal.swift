@@ -1,0 +1,11 @@
+package import TransferModel
+
+/// The reason why the request of a task cannot change now.
+package enum RequestChangeRefusal: Error, Sendable, Equatable {
+  /// The task has ended or is being cancelled, or its request is on its way.
+  case state(TaskState, TaskPhase?)
+  /// The client has received the response of the present request.
+  case responded
+  /// The transfer has asked for the request's body, which is a stream and cannot be sent again.
+  case streaming
+}
