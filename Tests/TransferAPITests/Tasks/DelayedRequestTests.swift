@@ -201,7 +201,7 @@ import Testing
       try patch(id, #"{"priority":null}"#).json["priority"]?.double == 0.5,
       "null restores the default priority")
     for (body, pointer) in [
-      (#"{"state":"completed"}"#, "/state"), (#"{"request":{"url":"http://h/"}}"#, "/request"),
+      (#"{"state":"completed"}"#, "/state"), (#"{"kind":"data"}"#, "/kind"),
       (#"{"priority":1.5}"#, "/priority"),
       (#"{"earliestBeginDate":"soon"}"#, "/earliestBeginDate"), (#"{"description":5}"#, "/description"),
       (#"{"colour":1}"#, "/colour"), ("[]", ""),
