@@ -115,7 +115,7 @@ final class GroupCompleter: Sendable {
       do throws(LedgerError) {
         let change = try await change(group, counts)
         try await store.write(change)
-        if !change.newDeliveries.isEmpty { runtime.recorder.outboxChanged.deliver(.isUnknown) }
+        if !change.newDeliveries.isEmpty { runtime.recorder.newDeliveries.deliver(change.newDeliveries) }
         return
       } catch {
         // A task was deleted, or another service was faster.
