@@ -165,9 +165,9 @@ package final class Cluster: Sendable {
     isSingleNode ? [] : await forwarder.sendToAll(request, json, of: tenant)
   }
 
-  /// Notifies the other services of a commit. Returns when they have taken notice, or are dead.
-  package func notify(_ notice: PeerNotice) async {
-    if !isSingleNode { await forwarder.send(notice) }
+  /// Notifies the other services of a commit. Returns when they have read it, or are dead.
+  package func notify(_ notification: PeerNotification) async {
+    if !isSingleNode { await forwarder.send(notification) }
   }
 
   /// A message of another service.
@@ -181,8 +181,8 @@ package final class Cluster: Sendable {
   /// Reads a message that arrived on the socket for the other services.
   package func receive(_ request: ServerRequest) async -> Incoming {
     if let answer = await Forwarder.answer(to: request, by: locator) { return .query(answer) }
-    if let notice = await Forwarder.notice(in: request) {
-      await holders.holder?.receive(notice)
+    if let notification = await Forwarder.notification(in: request) {
+      await holders.holder?.receive(notification)
       return .query(ServerResponse(status: .noContent))
     }
     return .request(of: request.head.headerFields[.tenant].map { Tenant(name: $0) })

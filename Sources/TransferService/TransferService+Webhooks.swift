@@ -4,7 +4,7 @@ package import TransferModel
 
 /// The calls of the webhook dispatcher.
 extension TransferService {
-  /// Calls `receive` with new messages after their commit. Services that own the sessions of others get a notice.
+  /// Calls `receive` with new messages after their commit. Services that own the sessions of others get a notification.
   package func onNewDeliveries(_ receive: @escaping @Sendable ([WebhookDelivery]) -> Void) {
     runtime.recorder.newDeliveries.connect { [runtime, endpoints] deliveries in
       receive(deliveries)
@@ -53,7 +53,7 @@ extension TransferService {
     await outbox.apply(answer, of: delivery)
   }
 
-  /// Returns the pending messages of a task to a URL that wants no more, ended.
+  /// Ends the pending messages of a task to a URL that refuses further ones, and returns them.
   package func abandoned(after gone: WebhookDelivery) async throws(ServiceError) -> [WebhookDelivery] {
     try await outbox.abandoned(after: gone)
   }

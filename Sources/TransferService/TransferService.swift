@@ -169,7 +169,7 @@ package final class TransferService: Sendable {
     return try await pruner.prune(by: retention, in: cluster.isLeader ? [.memory, .durable] : [.memory])
   }
 
-  /// Looks for messages that another service left to this one. It may have died before it sent a notice of them.
+  /// Looks for messages that another service left to this one. It may have died before it sent a notification about them.
   package func lookForMessages() {
     if !cluster.isSingleNode { runtime.recorder.outboxChanged.deliver(.isUnknown) }
   }

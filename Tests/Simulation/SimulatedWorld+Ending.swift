@@ -127,7 +127,7 @@ extension SimulatedWorld {
     for story in chronicle.presentEndpoints where !story.endpoint.isEnabled {
       setEndpoint(story.endpoint, isEnabled: true)
     }
-    // A service may have died before it sent a notice of its messages.
+    // A service may have died before it sent a notification about its messages.
     if round == 1 || round > Self.redeliveryRounds + 5 {
       for node in services where node.answers { node.process.service.lookForMessages() }
     }

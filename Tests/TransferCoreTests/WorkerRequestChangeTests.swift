@@ -119,7 +119,7 @@ import TransferModel
   }
 
   /// The client knows the response, or the request must not be sent twice.
-  @Test(arguments: ["POST", "GET"]) func `attempt that cannot be replaced goes on`(_ method: String) {
+  @Test(arguments: ["POST", "GET"]) func `attempt that cannot be replaced continues`(_ method: String) {
     var harness = Harness(.data, method: method)
     if method == "POST" { harness.give(.attemptCommitted(harness.id, attempt: 1)) }
     harness.give(.fact(.began(harness.id, at: harness.now.wall)))

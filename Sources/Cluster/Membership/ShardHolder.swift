@@ -25,8 +25,8 @@ package protocol ShardHolder: AnyObject, Sendable {
   func drop(_ shards: ShardSet)
   /// Reads the worker's reports, if there are any.
   func lookForNews()
-  /// Takes notice of another service's commit. Returns when later events and messages follow it.
-  func receive(_ notice: PeerNotice) async
+  /// Reads a notification of another service. Returns when later events and messages follow it.
+  func receive(_ notification: PeerNotification) async
 
   // MARK: Sessions
 

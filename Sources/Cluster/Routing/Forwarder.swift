@@ -117,26 +117,27 @@ struct Forwarder: Sendable {
     return replies
   }
 
-  // MARK: Notices
+  // MARK: Notifications
 
-  private static let noticePath = "/notices"
+  private static let notificationPath = "/notifications"
 
-  /// Sends a notice to every other service. A service that cannot be reached is dead, and reads the ledger when it starts.
-  func send(_ notice: PeerNotice) async {
+  /// Sends a notification to every other service. A service that cannot be reached is dead, and reads the ledger when it starts.
+  func send(_ notification: PeerNotification) async {
     for address in gate.others {
       let request = ServerRequest(
         head: HTTPRequest(method: .post, scheme: "http", authority: "ferry", path: nil),
-        path: Self.noticePath, query: "", body: RequestBody([]), localPort: 0)
-      _ = try? await peers?.send(request, [:], body: notice.json, to: address)
+        path: Self.notificationPath, query: "", body: RequestBody([]), localPort: 0)
+      _ = try? await peers?.send(request, [:], body: notification.json, to: address)
     }
   }
 
-  /// Returns another service's notice; `nil` if the request is none.
-  static func notice(in request: ServerRequest) async -> PeerNotice? {
-    guard request.path == noticePath, let bytes = try? await request.body.collect(upTo: keptBytes) else {
+  /// Returns another service's notification; `nil` if the request is none.
+  static func notification(in request: ServerRequest) async -> PeerNotification? {
+    guard request.path == notificationPath, let bytes = try? await request.body.collect(upTo: keptBytes)
+    else {
       return nil
     }
-    return PeerNotice(json: bytes)
+    return PeerNotification(json: bytes)
   }
 
   // MARK: The memory of other services

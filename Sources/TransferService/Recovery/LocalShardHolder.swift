@@ -54,8 +54,8 @@ final class LocalShardHolder: ShardHolder {
 
   func lookForNews() { recovery.workerReports.poll() }
 
-  func receive(_ notice: PeerNotice) async {
-    switch notice {
+  func receive(_ notification: PeerNotification) async {
+    switch notification {
     case .endpoints: await endpoints.refreshNow()
     case .messages(to: let destinations?): runtime.recorder.outboxChanged.deliver(.arrived(destinations))
     case .messages(to: nil): runtime.recorder.outboxChanged.deliver(.isUnknown)

@@ -142,7 +142,7 @@ struct Outbox: Sendable {
     return true
   }
 
-  /// Returns the pending messages of a task to a URL that wants no more, ended.
+  /// Ends the pending messages of a task to a URL that refuses further ones, and returns them.
   func abandoned(after gone: WebhookDelivery) async throws(ServiceError) -> [WebhookDelivery] {
     guard gone.endpointID == nil, let task = gone.taskID else { return [] }
     var query = DeliveryQuery(of: gone.tenant, limit: Self.expiredAtOnce)

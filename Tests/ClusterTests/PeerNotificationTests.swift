@@ -3,17 +3,17 @@ import TransferModel
 
 @testable import Cluster
 
-@Suite struct PeerNoticeTests {
+@Suite struct PeerNotificationTests {
   private static let named = (1...3).map {
     PendingDestination(DestinationID(high: 1, low: $0), of: Tenant(name: "tenant \"\($0)\""))
   }
 
-  @Test(arguments: [PeerNotice.endpoints, .messages(to: named), .messages(to: []), .messages(to: nil)])
-  func `notice is the same after its journey`(_ notice: PeerNotice) {
-    #expect(PeerNotice(json: notice.json) == notice)
+  @Test(arguments: [PeerNotification.endpoints, .messages(to: named), .messages(to: []), .messages(to: nil)])
+  func `notification is the same after its journey`(_ notification: PeerNotification) {
+    #expect(PeerNotification(json: notification.json) == notification)
   }
 
-  @Test func `notice of many destinations names none`() {
+  @Test func `notification of many destinations names none`() {
     func deliveries(_ count: UInt64) -> [WebhookDelivery] {
       (0..<count).map {
         WebhookDelivery(
@@ -22,8 +22,8 @@ import TransferModel
       }
     }
     #expect(
-      PeerNotice.messages(deliveries(2))
+      PeerNotification.messages(deliveries(2))
         == .messages(to: [PendingDestination(DestinationID(high: 2, low: 0), of: .default)]))
-    #expect(PeerNotice.messages(deliveries(1002)) == .messages(to: nil))
+    #expect(PeerNotification.messages(deliveries(1002)) == .messages(to: nil))
   }
 }

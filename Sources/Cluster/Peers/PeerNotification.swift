@@ -1,18 +1,18 @@
 internal import JSON
 package import TransferModel
 
-/// A notice of one service to the others about its commit.
-package enum PeerNotice: Sendable, Equatable {
+/// A notification of one service to the others about its commit.
+package enum PeerNotification: Sendable, Equatable {
   /// The webhook endpoints have changed.
   case endpoints
   /// The ledger has new messages to these destinations; `nil` for any destination.
   case messages(to: [PendingDestination]?)
 
-  /// The most destinations that a notice names.
+  /// The most destinations that a notification names.
   private static let namedDestinations = 500
 
-  /// Returns the notice of new messages.
-  package static func messages(_ deliveries: [WebhookDelivery]) -> PeerNotice {
+  /// Returns the notification of new messages.
+  package static func messages(_ deliveries: [WebhookDelivery]) -> PeerNotification {
     let destinations = Set(deliveries.map { PendingDestination($0.destination, of: $0.tenant) })
     guard destinations.count <= namedDestinations else { return .messages(to: nil) }
     return .messages(to: destinations.sorted { $0.id < $1.id })
