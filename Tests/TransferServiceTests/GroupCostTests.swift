@@ -7,7 +7,7 @@ import TransferModel
 @testable import TransferService
 
 /// The reads of the ledger that the end of a group costs, and its end despite unreadable rows.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct GroupCostTests {
+@Suite(.serialized, .endsInTime) struct GroupCostTests {
   private static func key(_ name: String) -> TaskGroupKey { TaskGroupKey(tenant: .default, name: name) }
 
   /// Creates suspended tasks of a group.
@@ -29,7 +29,7 @@ import TransferModel
     _ = try await groups.close(key, at: bench.service.identifiers.now())
     counted.reset()
     async let waiting = [
-      groups.waitForEnd(of: key, seconds: 600), groups.waitForEnd(of: key, seconds: 600),
+      groups.waitForEnd(of: key, seconds: 3600), groups.waitForEnd(of: key, seconds: 3600),
     ]
     for task in tasks { _ = try await bench.service.tasks.cancel(task) }
     for ended in try await waiting {
@@ -47,7 +47,7 @@ import TransferModel
     for name in names {
       for task in try await Self.create(1, name, in: bench) {
         _ = try await bench.service.tasks.cancel(task)
-        await bench.service.tasks.waitForEnd(of: task, seconds: 600)
+        await bench.service.tasks.waitForEnd(of: task, seconds: 3600)
       }
       change.closedGroups.append((Self.key(name), bench.service.identifiers.now()))
     }
@@ -55,7 +55,7 @@ import TransferModel
     try await bench.store.write(change)
     bench.service.groups.completer.add(nil)
     for name in names.dropFirst() {
-      let ended = try await bench.service.groups.waitForEnd(of: Self.key(name), seconds: 600)
+      let ended = try await bench.service.groups.waitForEnd(of: Self.key(name), seconds: 3600)
       #expect(ended.group.state == .completed)
     }
     await bench.stop()
@@ -66,7 +66,7 @@ import TransferModel
     let bench = try await LiveServiceBench(now: { time.withLock(\.self) })
     for task in try await Self.create(1, "g", in: bench) + Self.create(1, "open", in: bench) {
       _ = try await bench.service.tasks.cancel(task)
-      await bench.service.tasks.waitForEnd(of: task, seconds: 600)
+      await bench.service.tasks.waitForEnd(of: task, seconds: 3600)
     }
     _ = try await Self.create(1, "used", in: bench)
     _ = try await bench.service.groups.close(Self.key("g"), at: bench.service.identifiers.now())
