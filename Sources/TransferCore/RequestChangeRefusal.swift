@@ -6,6 +6,8 @@ package enum RequestChangeRefusal: Error, Sendable, Equatable {
   case state(TaskState, TaskPhase?)
   /// The client has received the response of the present request.
   case responded
+  /// The request was sent, and its method is not idempotent, so it is not sent again.
+  case sent(method: String)
   /// The transfer has asked for the request's body, which is a stream and cannot be sent again.
   case streaming
 }

@@ -13,7 +13,10 @@ extension TaskMachine {
     }
     guard executionState.isSubmitted else { return nil }
     if task.kind != .download, task.response != nil { return .responded }
-    return task.submittedRequest.body?.isStream == true ? .streaming : nil
+    let request = task.submittedRequest
+    if request.body?.isStream == true { return .streaming }
+    let isSent = task.activity == .transferring || task.activity == .waitingForDecision
+    return isSent && !request.isIdempotent && task.retryProgress == nil ? .sent(method: request.method) : nil
   }
 
   /// Stops an attempt whose request has changed.

@@ -266,16 +266,26 @@ import TransferModel
     harness.fact(.response(responded, .ok, BodyReference(nil), at: harness.now.wall))
     harness.give(.suspend(responded))
     let streamed = harness.create(.upload, method: "PUT") { $0.request.body = .stream }
+    let (sent, retried) = (
+      harness.create(method: "POST"),
+      harness.create(method: "POST") { $0.preferences.retry = RetryConfiguration() }
+    )
+    for id in [sent, retried] {
+      harness.fact(.began(id, at: harness.now.wall))
+      harness.give(.suspend(id))
+    }
     let cancelled = harness.create()
     harness.give(.cancel(cancelled, keepsPartial: false))
     let rows = harness.rows
     for (id, expected) in [
       (transferring, .state(.running, .transferring)), (responded, .responded), (streamed, .streaming),
-      (cancelled, .state(.canceling, nil)),
+      (sent, .sent(method: "POST")), (cancelled, .state(.canceling, nil)),
     ] as [(TaskID, RequestChangeRefusal)] {
       #expect(Self.refusal(harness.give(.change(id, Self.patch()))) == expected)
     }
     #expect(harness.rows == rows)
+    // The client has allowed that this request is sent twice.
+    #expect(Self.refusal(harness.give(.change(retried, Self.patch()))) == nil)
     // Before its submission, a task with a streamed body can change.
     let idle = harness.create(.upload, method: "PUT", isRunning: false) { $0.request.body = .stream }
     #expect(Self.refusal(harness.give(.change(idle, Self.patch()))) == nil)

@@ -24,6 +24,7 @@ extension MemoryRows.TaskRow: MemorySized {
     var size = MemoryLayout<Self>.size + Self.onHeap + task.textSize + (smallBody?.count ?? 0)
     size += task.originalRequest.headers.heapSize
     if !task.isAtOriginalRequest { size += task.currentRequest.headers.heapSize }
+    if let start = task.startRequest { size += start.request.headers.heapSize }
     if let response = task.response {
       size += response.url.utf8.count + response.headers.textSize + response.headers.heapSize
     }

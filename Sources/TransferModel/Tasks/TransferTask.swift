@@ -167,32 +167,34 @@ package struct TransferTask: Sendable, Equatable {
   /// The reason and the end of the wait for the next attempt; `nil` once the attempt has begun.
   package var retryWait: RetryWait? {
     get { retries?.wait }
-    set { changeRetries { $0.wait = newValue } }
+    set { if newValue != nil || retries != nil { changeRetries { $0.wait = newValue } } }
   }
 
   /// The attempts of an unfinished task that the service retries; `nil` before the first.
   package var retryProgress: RetryProgress? {
     get { retries?.progress }
-    set { changeRetries { $0.progress = newValue } }
+    set { if newValue != nil || retries != nil { changeRetries { $0.progress = newValue } } }
   }
 
   /// `nil` if attempts begin with the original request, as for most tasks.
   package var startRequest: StartRequest? {
     get { retries?.start }
-    set { changeRetries { $0.start = newValue } }
+    set { if newValue != nil || retries != nil { changeRetries { $0.start = newValue } } }
   }
 
   private struct Retries: Sendable, Equatable {
     var count = 0
     var wait: RetryWait?
     var progress: RetryProgress?
-    var start: StartRequest?
+    @IndirectOptional var start: StartRequest?
+
+    var isEmpty: Bool { count == 0 && wait == nil && progress == nil && start == nil }
   }
 
   private mutating func changeRetries(_ change: (inout Retries) -> Void) {
     var changed = retries ?? Retries()
     change(&changed)
-    retries = changed == Retries() ? nil : changed
+    retries = changed.isEmpty ? nil : changed
   }
 
   /// The wait that clients see: only while the task is in phase `waitingToRetry`.

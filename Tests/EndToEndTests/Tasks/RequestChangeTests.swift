@@ -86,6 +86,29 @@ import Testing
     try signed.expectRest(from: signal == SIGKILL ? nil : Self.half)
   }
 
+  @Test func `change by one service is used by another`() throws {
+    let directory = TemporaryDirectory.make("ferry-changed")
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let signed = SignedOrigin(cuts: false)
+    let (first, second) = (
+      try FerryProcess(directory: directory), try FerryProcess(directory: directory)
+    )
+    #expect(first.hasLogged("a service has joined"))
+    let session = try first.session()
+    let id = try first.create(signed.expired, kind: "download", session: session)
+    _ = try first.poll("/v1/tasks/\(id)") { $0.received >= Int64(Self.half) }
+    #expect(try second.act("suspend", id) == "suspended")
+    try Self.change(id, to: signed.renewed, at: second)
+    first.leavesWorker = true
+    first.kill()
+    _ = try second.poll("/v1/tasks/\(id)") { $0["currentRequest"]?["url"]?.string == signed.renewed }
+    #expect(try second.act("resume", id) == "running")
+    let end = try second.end(of: id)
+    #expect(end["error"] == .null && end.status == 206, "\(end)")
+    #expect(try second.body(of: id) == ResumableOrigin.body)
+    try signed.expectRest(from: nil)
+  }
+
   @Test func `waiting download continues with another link, in the service and the worker`() throws {
     let place = try BackgroundFixture()
     for session in try [place.ferry.session(), place.session("a")] {

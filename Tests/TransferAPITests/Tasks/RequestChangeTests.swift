@@ -201,7 +201,40 @@ import Testing
     #expect(try place.body(of: id) == ResumableOrigin.body)
   }
 
+  /// The server of a resumable upload knows the received bytes under the URL of the upload.
+  @Test(arguments: [false, true]) func `paused upload continues only at the same URL`(_ isMoved: Bool) throws
+  {
+    let origin = ResumableUploadOrigin()
+    origin.set { $0.stopsAt = 200_000 }
+    let id = try origin.upload(by: place, method: "PUT")
+    #expect(origin.stopped.wait())
+    // The informational response shows that the upload is resumable.
+    _ = try place.events("/v1/tasks/\(id)/events?after=0").read(
+      upTo: "task.didReceiveInformationalResponse")
+    #expect(try place.act("suspend", id) == "suspended")
+    let url = isMoved ? #""url":"\#(origin.url)/new","# : ""
+    #expect(try patch(id, #"{\#(url)"headers":{"X-Own":"new"}}"#).status == 200)
+    origin.goesOn.open()
+    let task = try run(id)
+    #expect(task["error"] == .null && task.status == 201, "\(task)")
+    #expect(origin.bytes == ResumableUploadOrigin.contents)
+    #expect(
+      origin.requests
+        == ["PUT /files"] + (isMoved ? ["PUT /new"] : ["HEAD /resource", "PATCH /resource"]))
+    #expect(origin.fields.dropFirst().allSatisfy { $0["X-Own"] == "new" })
+  }
+
   // MARK: Refusals
+
+  @Test func `request that was sent and must not be repeated does not change`() throws {
+    let id = try create(
+      #""kind":"data","resume":true,"request":{"url":"\#(origin.url)/silent","method":"POST"}"#)
+    _ = try place.poll("/v1/tasks/\(id)") { $0["phase"]?.string == "transferring" }
+    #expect(try place.act("suspend", id) == "suspended")
+    let reply = try patch(id, #"{"headers":{}}"#)
+    #expect(reply.status == 409 && reply.json["detail"]?.string?.contains("POST") == true)
+    _ = try place.act("cancel", id)
+  }
 
   @Test func `request whose response is known does not change`() throws {
     let stalling = TestOrigin { request, socket in
