@@ -312,12 +312,12 @@ package enum Limits {
     beyond: "the others are read from the database")
   package static let destinations = Limit(
     "webhook-destinations", 10_000,
-    "destinations to which webhook messages are sent at the same time; three quarters of them to one tenant's",
+    "destinations whose webhook messages are in memory. One tenant has at most three quarters of them, and 16 even if no room is left",
     beyond: "further destinations wait, and tenants take turns")
   package static let waitingDestinations = Limit(
     "webhook-waiting-destinations", 100_000,
-    "destinations in memory whose next attempt lies in the future or that wait for their turn",
-    beyond: "the others are read from the database")
+    "destinations in memory that wait for their next attempt or for room",
+    beyond: "further destinations are read from the database when they are due")
   package static let keptAttempts = Limit(
     "webhook-kept-attempts", 20, "attempts that a delivery shows", beyond: "the oldest are dropped")
   package static let shownReplyBytes = Limit(

@@ -1,7 +1,7 @@
 package import TransferModel
 
-/// A client's change of the request. It applies to all later attempts. An attempt that has not begun for the client stops, and another one
-/// continues its bytes.
+/// A client's change of the request. It applies to all later attempts. A running attempt whose response is still unknown to the client stops,
+/// and the next attempt continues with its bytes.
 extension TaskMachine {
   /// Why the request cannot change now; `nil` if it can.
   package var requestChangeRefusal: RequestChangeRefusal? {
@@ -74,7 +74,7 @@ extension TaskMachine {
     guard leaveAttempt(outcome, session, at: now, into: &effects) || !outcome.wasSent else {
       outcome.error = TransferError(
         .networkConnectionLost,
-        "the request was sent before it was changed; a \(outcome.currentRequest.method) is not repeated automatically",
+        "the request was sent before the change; Ferry does not repeat \(outcome.currentRequest.method)",
         failingURL: outcome.currentRequest.url)
       return end(outcome, session, at: now, into: &effects)
     }

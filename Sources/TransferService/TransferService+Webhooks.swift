@@ -113,7 +113,7 @@ extension TenantView {
 
   package func deleteEndpoint(_ id: EndpointID) async throws(ServiceError) {
     let endpoint = try await service.endpoints.delete(id, of: tenant)
-    // Those of other services end when they are due.
+    // Other services give up their messages when these are due.
     service.endpoints.spawn { [outbox = service.outbox] in
       try? await outbox.giveUpMessages(toDeleted: endpoint)
     }

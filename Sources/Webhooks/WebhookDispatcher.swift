@@ -211,7 +211,9 @@ package final class WebhookDispatcher: Sendable {
     if response.isSuccess, delivery.decisionID != nil, !response.body.isEmpty {
       clocks.spawn { [self] in
         guard await service.apply(response.body, of: delivery) else {
-          let full = DeliverySchedule.EndpointResponse(status: nil, error: "the answer could not be stored")
+          let full = DeliverySchedule.EndpointResponse(
+            status: nil,
+            error: "the database could not store the delegate's answer; the message is sent again")
           return responded(full, to: delivery, from: start)
         }
         conclude(after, succeeded: true)

@@ -25,7 +25,7 @@ package protocol ShardHolder: AnyObject, Sendable {
   func drop(_ shards: ShardSet)
   /// Reads the worker's reports, if there are any.
   func lookForNews()
-  /// Reads a notification of another service. Returns when later events and messages follow it.
+  /// Reads a notification of another service. Returns when it applies to all later events and messages.
   func receive(_ notification: PeerNotification) async
 
   // MARK: Sessions

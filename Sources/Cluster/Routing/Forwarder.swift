@@ -131,7 +131,7 @@ struct Forwarder: Sendable {
     }
   }
 
-  /// Returns another service's notification; `nil` if the request is none.
+  /// Returns another service's notification; `nil` if the request is not one.
   static func notification(in request: ServerRequest) async -> PeerNotification? {
     guard request.path == notificationPath, let bytes = try? await request.body.collect(upTo: keptBytes)
     else {

@@ -50,7 +50,7 @@ struct IdempotentRequest: Sendable {
     return key
   }
 
-  /// Returns the key of a part of a request for many.
+  /// Returns the key for one task of a command for many tasks.
   /// - Parameter part: the name of the part.
   static func key(of part: String, within whole: IdempotencyKey) -> String {
     "\(Hexadecimal.text(Array(SHA256.hash(data: Array(whole.text.utf8))))) \(part)"

@@ -41,11 +41,11 @@ extension Problem {
     case .state(_, let phase?):
       "the task is \(phase.rawValue), so its request cannot change; suspend the task first, or create another one"
     case .responded:
-      "the client has received the response of the present request, so it cannot change; cancel the task and create another one"
+      "the client has already received the response, so the request cannot change; cancel the task and create another one"
     case .sent(let method):
-      "the request was sent, and a \(method) is not sent again; cancel the task and create another one"
+      "the request was sent, and Ferry does not repeat \(method), so the request cannot change; cancel the task and create another one"
     case .streaming:
-      "the body of the request is a stream that the transfer has asked for, so the request cannot change; create another task"
+      "the transfer has already asked for the streamed body, so the request cannot change; create another task"
     }
   }
 

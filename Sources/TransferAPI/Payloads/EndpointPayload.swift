@@ -37,7 +37,8 @@ enum EndpointPayload {
       let hasSecrets = present.headers.redacted() != present.headers
       present.headers.removeSecrets()
       if hasSecrets, reader.value("headers") == nil {
-        reader.reject("headers", "must be given with a URL of another origin, because they contain secrets")
+        reader.reject(
+          "headers", "is required if url has another origin, because the present fields contain secrets")
       }
     }
     let settings = WebhookEndpoint.Settings(validating: &reader, over: present)

@@ -79,7 +79,8 @@ extension TransferAPI {
           counts.add(reply.flatMap { try? JSONParser.parse($0) })
         }
       }
-      if let idempotent {
+      // A repeat of the request continues with the tasks that failed.
+      if let idempotent, counts.failed == 0 {
         await service.idempotency.replace(
           idempotent.reply(status: 200, type: "application/json", location: nil, body: counts.json), of: nil)
       }
@@ -123,7 +124,7 @@ extension TransferAPI {
     let start = service.identifiers.now()
     var counts = CommandCounts()
     var after: TaskID?
-    // A task has its id before its row. Tasks that clients create meanwhile do not prolong the walk.
+    // The walk ends at the newest id of the start time, so that tasks created meanwhile do not prolong it.
     let last = TaskID.last(at: start)
     repeat {
       let page = try await view.tasks(

@@ -173,7 +173,7 @@ struct Endpoints: Sendable {
 
   // MARK: Results of attempts
 
-  /// Notes the result of an attempt. A 410, or five days of failures, disable the endpoint. Only a stored beginning of the failures counts,
+  /// Notes the result of an attempt. A 410, or five days of failures, disable the endpoint. Only a stored `failingSince` counts,
   /// because another service may have had success meanwhile.
   func note(_ id: EndpointID, succeeded: Bool, isGone: Bool, at time: Timestamp) {
     guard let endpoint = registry.endpoint(id) else { return }
@@ -199,7 +199,7 @@ struct Endpoints: Sendable {
     }
   }
 
-  /// The longest time without a stored failure, in seconds, that counts as failing.
+  /// The longest gap between stored failures of a failing endpoint, in seconds.
   private static let longestGap = 86_400.0
 
   private func update(

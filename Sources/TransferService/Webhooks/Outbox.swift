@@ -32,14 +32,14 @@ struct Outbox: Sendable {
   /// Gives up the messages of disabled endpoints that were created by a time.
   func expire(by time: Timestamp) async throws(ServiceError) {
     for endpoint in endpoints.registry.all where !endpoint.isEnabled {
-      let reason = "the endpoint was disabled for as long as messages are kept"
+      let reason = "the endpoint was disabled for longer than --delivery-retention"
       try await giveUpMessages(to: endpoint.destination, createdBy: time, dueBy: now(), because: reason)
     }
   }
 
   /// Gives up the pending messages to a deleted endpoint.
   func giveUpMessages(toDeleted endpoint: WebhookEndpoint) async throws(ServiceError) {
-    // No attempt is later.
+    // No attempt is due later than this.
     let end = now().adding(seconds: Self.longestDelay)
     try await giveUpMessages(
       to: endpoint.destination, createdBy: end, dueBy: end, because: "the endpoint was deleted")

@@ -24,7 +24,7 @@ struct DestinationTable: Sendable {
     }
   }
 
-  /// A tenant gets this many destinations even if others have taken all room.
+  /// The destinations that a tenant may have even if there is no room.
   private static let reserved = 16
 
   private(set) var served: [DestinationID: DestinationQueue] = [:]
@@ -76,7 +76,7 @@ struct DestinationTable: Sendable {
     return true
   }
 
-  /// One tenant cannot take all room, and gets a little even if others have taken it.
+  /// A tenant has at most three quarters of the room, and always a few reserved destinations.
   private func hasRoom(for tenant: Tenant) -> Bool {
     let (all, own) = (Limits.destinations.value, servedOfTenant[tenant] ?? 0)
     return served.count < all && own < all / 4 * 3 || own < Self.reserved && served.count < 2 * all
