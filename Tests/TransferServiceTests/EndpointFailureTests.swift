@@ -12,7 +12,8 @@ import TransferModel
   init() throws { bench = try ServiceBench() }
 
   private func make() async throws -> EndpointID {
-    try await bench.service.view(of: .default).createEndpoint(
+    _ = try await bench.service.recover()
+    return try await bench.service.view(of: .default).createEndpoint(
       WebhookEndpoint.Settings(url: "http://192.0.2.1/"), secret: nil
     ) { _ in nil }.id
   }
