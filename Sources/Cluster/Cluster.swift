@@ -143,7 +143,11 @@ package final class Cluster: Sendable {
       let (items, shards) = try gate.list(own)
       return GatheredList(own: items, fields: [.shards: shards.text])
     }
-    if isSingleNode { return GatheredList(own: try own()) }
+    if isSingleNode {
+      // Another service may join meanwhile and receive shards.
+      let (items, shards) = try gate.list(own)
+      if shards == .all { return GatheredList(own: items) }
+    }
     let deadline = gate.uptime() + Self.patience
     while true {
       let (items, shards) = try gate.list(own)

@@ -24,7 +24,10 @@ import TransferModel
     func leave(_ shard: Shard) -> Bool { territory.release(shard) }
     func close(_ shards: ShardSet) -> ShardSet { territory.close(shards) }
     func reopen(_ shards: ShardSet) { territory.reopen(shards) }
-    func gave(_ shards: ShardSet, to receiver: Int64) { territory.gave(shards, to: receiver) }
+    func gave(_ shards: ShardSet, to receiver: Int64) {
+      territory.drop(shards)
+      territory.gave(shards, to: receiver)
+    }
     func isReady(_ shard: Shard) -> Bool { territory.isReady(shard) }
     func isLeaving(_ shard: Shard) -> Bool { territory.isLeaving(shard) }
     func owner(of shard: Shard) -> Int64 { territory.owner(of: shard) }

@@ -175,6 +175,7 @@ final class ClusterMembership: Sendable {
       if case .notOwner = error { return }
       throw error
     }
+    gate.willDrop(given)
     holder.drop(given)
     if let address = gate.markHandedOver(given, to: receiver) { coordination.wake(at: address) }
   }

@@ -3,7 +3,7 @@ package import Ledger
 /// The shards of this process and their states, as a plain value. It decides whether a request is admitted, sent elsewhere or made to wait.
 ///
 /// A new shard of the process is `arriving` until its sessions are read. A shard that is to be handed over is `leaving`: it admits no
-/// requests, and is handed over when the admitted ones have ended.
+/// requests, and is handed over when the admitted ones have ended. It is `dropping` while its sessions are removed here.
 package struct ShardAssignments: Sendable {
   package enum Admission: Sendable, Equatable {
     /// The request is admitted. The caller must call `release`.
@@ -13,7 +13,7 @@ package struct ShardAssignments: Sendable {
     /// The request must wait for a change and then try again.
     case wait
   }
-  private enum ShardState: Equatable { case none, arriving, ready, leaving }
+  private enum ShardState: Equatable { case none, arriving, ready, leaving, dropping }
   private struct ShardEntry {
     var holding = ShardState.none
     var owner: Epoch = 0
@@ -91,7 +91,7 @@ package struct ShardAssignments: Sendable {
         arrived.insert(shard)
       case (.ready, false), (.arriving, false): self[shard].holding = .none
       // A leaving shard changes in `gave`, after its sessions here are dropped.
-      case (.leaving, _), (.none, false), (.ready, true), (.arriving, true): break
+      case (.leaving, _), (.dropping, _), (.none, false), (.ready, true), (.arriving, true): break
       }
     }
     return arrived
@@ -111,7 +111,7 @@ package struct ShardAssignments: Sendable {
     case .ready:
       self[shard].visits += 1
       return .here
-    case .arriving, .leaving: return .wait
+    case .arriving, .leaving, .dropping: return .wait
     case .none: return others.contains(place.owner) ? .elsewhere(place.owner) : .wait
     }
   }
@@ -144,9 +144,15 @@ package struct ShardAssignments: Sendable {
     review()
   }
 
+  /// Records that the shards belong to another process. Lists of their sessions here are incomplete from now on.
+  package mutating func drop(_ shards: ShardSet) {
+    for shard in shards.shards where self[shard].holding == .leaving { self[shard].holding = .dropping }
+    review()
+  }
+
   /// Records that the shards belong to another process and that none of their sessions is left here.
   package mutating func gave(_ shards: ShardSet, to receiver: Epoch) {
-    for shard in shards.shards where self[shard].holding == .leaving {
+    for shard in shards.shards where self[shard].holding == .dropping {
       self[shard].holding = .none
       self[shard].owner = receiver
     }

@@ -206,6 +206,9 @@ final class ShardGate: Sendable {
     wakeAll()
   }
 
+  /// Records that the shards belong to another process. Call it before their sessions are dropped here.
+  func willDrop(_ shards: ShardSet) { state.withLock { $0.assignments.drop(shards) } }
+
   /// Records that the shards belong to another process and that none of their sessions is left here.
   /// - Returns: the receiver's address, if it is known.
   func markHandedOver(_ shards: ShardSet, to receiver: Epoch) -> String? {
