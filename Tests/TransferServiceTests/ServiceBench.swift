@@ -25,6 +25,25 @@ final class ServiceBench: Sendable {
   let directory: String
   private let engine: TransferEngine
   private let clock = Clock()
+  private let background = BackgroundWork()
+
+  /// The tasks that the service has started.
+  private final class BackgroundWork: Sendable {
+    private let tasks = Mutex<[Task<Void, Never>]>([])
+    func start(_ work: @escaping @Sendable () async -> Void) {
+      tasks.withLock { $0.append(Task { await work() }) }
+    }
+    func finish() async {
+      while true {
+        let running = tasks.withLock { tasks in
+          defer { tasks = [] }
+          return tasks
+        }
+        if running.isEmpty { return }
+        for task in running { await task.value }
+      }
+    }
+  }
 
   private final class Clock: Sendable {
     private let time = Mutex(ServiceBench.start)
@@ -51,10 +70,14 @@ final class ServiceBench: Sendable {
       background: WorkerSessionRegistry(waker: WakeupClient(path: directory + "/bell")), relay: relay,
       hub: hub, blobs: blobs, box: SecretBox(secrets: keys),
       answerTagger: AnswerDigester(secrets: keys), pool: pool, now: now,
+      spawn: TaskSpawner { [background] in background.start($0) },
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
   }
 
   func advance(_ seconds: Double) { clock.advance(seconds) }
+
+  /// Waits until all tasks that the service has started are over.
+  func finishBackgroundWork() async { await background.finish() }
 
   /// Opens the ledger as another process.
   func another() throws -> SQLiteLedger {
