@@ -124,9 +124,7 @@ struct Forwarder: Sendable {
   /// Sends a notification to every other service. A service that cannot be reached is dead, and reads the ledger when it starts.
   func send(_ notification: PeerNotification) async {
     for address in gate.others {
-      let request = ServerRequest(
-        head: HTTPRequest(method: .post, scheme: "http", authority: "ferry", path: nil),
-        path: Self.notificationPath, query: "", body: RequestBody([]), localPort: 0)
+      let request = Self.request(.post, Self.notificationPath)
       _ = try? await peers?.send(request, [:], body: notification.json, to: address)
     }
   }
@@ -158,7 +156,7 @@ struct Forwarder: Sendable {
   func holder(of subject: RequestSubject) async -> HolderLookup {
     var holder = HolderLookup.none
     for address in gate.others {
-      let request = Self.question(Self.holdsPath + (subject.id ?? ""))
+      let request = Self.request(.get, Self.holdsPath + (subject.id ?? ""))
       switch try? await peers?.send(request, [:], body: [], to: address).head.status {
       case .noContent: return .peer(address)
       case .notFound: break
@@ -176,7 +174,9 @@ struct Forwarder: Sendable {
     fields[.tenant] = key.tenant.name
     fields[.idempotencyKey] = "\"\(key.text)\""
     do throws(PeerFailure) {
-      switch try await peers.send(Self.question(Self.keepsPath), fields, body: [], to: address).head.status {
+      switch try await peers.send(Self.request(.get, Self.keepsPath), fields, body: [], to: address).head
+        .status
+      {
       case .noContent: return true
       case .notFound: return false
       default: return nil
@@ -187,9 +187,9 @@ struct Forwarder: Sendable {
     }
   }
 
-  private static func question(_ path: String) -> ServerRequest {
+  private static func request(_ method: HTTPRequest.Method, _ path: String) -> ServerRequest {
     ServerRequest(
-      head: HTTPRequest(method: .get, scheme: "http", authority: "ferry", path: nil), path: path, query: "",
+      head: HTTPRequest(method: method, scheme: "http", authority: "ferry", path: nil), path: path, query: "",
       body: RequestBody([]), localPort: 0)
   }
 

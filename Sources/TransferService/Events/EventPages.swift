@@ -107,7 +107,6 @@ private final class EventDetector: Sendable {
   func hasEvent() -> Bool {
     unread.withLock { unread in
       while let bytes = subscription.read(maximum: EventSubscription.readyBytes) { unread += bytes }
-      // The first event carries the `retry:` field, before its number and type.
       return ServerSentEvents.split(unread).contains { !ServerSentEvents.data(of: $0).isEmpty }
     }
   }

@@ -1,7 +1,6 @@
 internal import EngineAPI
 internal import HTTPFields
 package import JSON
-internal import Limits
 internal import TransferCore
 internal import TransferModel
 

@@ -1,7 +1,6 @@
 internal import Cluster
 internal import Crypto
 internal import Ledger
-internal import Limits
 internal import Logging
 internal import TransferModel
 

@@ -222,6 +222,7 @@ package struct DeliveryQueue: Sendable {
     compareClocks(now)
     for id in pools.markSlow(at: now.uptime) { change(id) { $0.health.becomeSlow() } }
     ringAlarms(at: now)
+    if destinations.hasUnknownDestinations, scan == .none, destinations.hasSpareRoom { beginScan() }
     var actions: [Action] = []
     if case .wanted(let place) = scan {
       scan = .reading(beginsAnew: false)
@@ -320,10 +321,6 @@ package struct DeliveryQueue: Sendable {
         pages += 1
       }
     }
-    guard destinations.hasUnknownDestinations, scan == .none, destinations.hasSpareRoom else { return }
-    destinations.willScan()
-    scan = .reading(beginsAnew: false)
-    actions.append(.scan(after: nil))
   }
 
   private func wakeTime(at now: Now) -> ContinuousClock.Instant? {
