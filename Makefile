@@ -8,7 +8,7 @@ RELEASE_FLAGS = -c release --scratch-path $(RELEASE_PLACE) --static-swift-stdlib
 	-Xcc -ffunction-sections -Xcc -fdata-sections \
 	-Xcc -ffile-prefix-map=$(CURDIR)=. -Xcc -ffile-prefix-map=$(RELEASE_PLACE)=.build
 
-.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check prose race side-by-side cost load kill deliveries group-completion takeover idle faults cache uptime fairness dead-endpoints growth fuzz parsers fuzz-parsers simulate clients schemathesis clean
+.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check prose race side-by-side cost load kill deliveries group-completion takeover idle faults cache uptime fairness dead-endpoints get growth fuzz parsers fuzz-parsers simulate clients schemathesis clean
 
 demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -125,6 +125,11 @@ fairness: demo-packages release
 # Measures how much 1,000 dead webhook destinations delay a good one.
 dead-endpoints: demo-packages release
 	Benchmarks/measuring/dead_endpoints.py
+
+# Compares `ferry get` with aria2c and wget2, and kills it in the middle. FILES is optional.
+get: demo-packages release
+	@scripts/install-packages.sh get
+	Benchmarks/measuring/get.py $(FILES)
 
 # Measures requests and starts with 100, 10,000 and 1,000,000 tasks. SIZES is optional, with commas between numbers.
 growth: demo-packages release

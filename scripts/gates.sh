@@ -19,6 +19,7 @@ declare -A gates=(
   [uptime]="Benchmarks/measuring/uptime.py 8000"
   [fairness]="Benchmarks/measuring/fairness.py"
   [dead-endpoints]="Benchmarks/measuring/dead_endpoints.py"
+  [get]="Benchmarks/measuring/get.py"
   [parsers]="make parsers"
   [fuzz-parsers]="make fuzz-parsers SECONDS=20"
   [clients]="scripts/clients.sh"
@@ -33,11 +34,11 @@ declare -A gates=(
   [debian13]="make debian13-test"
 )
 # The binary is built before the gates that run it, and the tests before the gates that run them elsewhere.
-order=(deploy release race load kill deliveries group-completion takeover faults idle uptime fairness dead-endpoints parsers clients schemathesis check fuzz fuzz-parsers image
+order=(deploy release race load kill deliveries group-completion takeover faults idle uptime fairness dead-endpoints get parsers clients schemathesis check fuzz fuzz-parsers image
   package dist tests newer-libcurl debian13)
 [ $# = 0 ] || order=("$@")
 
-scripts/install-packages.sh build demo test faults cost
+scripts/install-packages.sh build demo test faults cost get
 failed=()
 for gate in "${order[@]}"; do
   [ -n "${gates[$gate]:-}" ] || { echo "no gate is called $gate" >&2; exit 64; }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs the missing Debian packages of the named groups, and the Python packages of the tests.
-# usage: install-packages.sh build|demo|test|faults|race|cost|venv|clients|dist|deploy ...
+# usage: install-packages.sh build|demo|test|faults|race|get|cost|venv|clients|dist|deploy ...
 set -euo pipefail
 
 declare -A groups=(
@@ -11,6 +11,7 @@ declare -A groups=(
     microsocks python3-venv iproute2 strace systemd"
   [faults]="python3 mount nginx-light"
   [race]="aria2 rclone curl gcc libc6-dev libcurl4-openssl-dev nginx-light libnginx-mod-nchan python3 python3-venv"
+  [get]="aria2 wget2 nginx-light python3"
   [cost]="valgrind binutils nginx-light python3"
   [venv]="python3-venv"
   [clients]="python3-venv nodejs node-typescript golang-go"

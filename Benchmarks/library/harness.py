@@ -43,8 +43,9 @@ def preloaded(name, directory):
 
 
 class Origin:
-    """nginx on loopback. /f/… has 1 KiB, /slow/… 100 KiB at 10 KiB/s, /brisk/… 100 KiB at 150 KiB/s, and /1g one GiB. /put/…
-    accepts uploads, /moved redirects, /kept/1k and /kept/100k may be cached."""
+    """nginx on loopback. /f/… has 1 KiB, /slow/… 100 KiB at 10 KiB/s, /brisk/… 100 KiB at 150 KiB/s, and /1g one GiB. Requests for
+    /logged/… get the reply of /brisk/…, and access.log in the origin's directory lists them. /put/… accepts uploads, /moved redirects,
+    and /kept/1k and /kept/100k may be cached."""
 
     CONF = """
 user root; daemon off; worker_processes 2; pid {dir}/nginx.pid; error_log {dir}/error.log warn;
@@ -61,6 +62,7 @@ http {{
     location ^~ /f/ {{ rewrite ^ /1k break; }}
     location ^~ /slow/ {{ rewrite ^ /100k break; limit_rate 10k; }}
     location ^~ /brisk/ {{ rewrite ^ /100k break; limit_rate 150k; }}
+    location ^~ /logged/ {{ rewrite ^ /100k break; limit_rate 150k; access_log {dir}/access.log; }}
     location ^~ /put/ {{ client_max_body_size 1g; proxy_pass http://127.0.0.1:{port}/taken; }}
     location = /taken {{ client_max_body_size 1g; return 204; }}
     location = /moved {{ return 302 /f/moved; }}
