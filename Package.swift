@@ -30,7 +30,10 @@ let hardening =
 
 let package = Package(
   name: "ferry",
-  products: [.executable(name: "ferry", targets: ["ferry"])],
+  products: [
+    .executable(name: "ferry", targets: ["ferry"]),
+    .library(name: "FerryClient", targets: ["FerryClient"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     // Not imported: swift-crypto needs it, and the pin makes builds reproducible.
@@ -203,6 +206,9 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: optimizedSafe),
 
+    .target(
+      name: "FerryClient", dependencies: ["JSON", "EventLoop", "Curl"], swiftSettings: language),
+
     // 5: protocol edges
     .target(
       name: "Webhooks",
@@ -347,6 +353,13 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       "SimulatedStores", "BlobStore", "EngineAPI", "TransferEngine",
       "HTTPCookies", "EventLoop", "Processes", "JSON", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
+    ]
+  ),
+  (
+    "FerryClient",
+    [
+      "JSON", "EventLoop", "HTTPServer", "TestSupport",
+      .product(name: "HTTPTypes", package: "swift-http-types"),
     ]
   ),
   (
