@@ -91,3 +91,17 @@ package struct EventStreamParser: Sendable {
       id: id, type: type.isEmpty ? "message" : String(decoding: type, as: UTF8.self), data: data)
   }
 }
+
+/// One event of an event stream (WHATWG HTML, "Server-sent events").
+package struct ServerSentEvent: Sendable, Equatable {
+  /// The identifier that the event itself carries; `nil` if it has none.
+  package let id: String?
+  package let type: String
+  package let data: [UInt8]
+
+  package init(id: String?, type: String, data: [UInt8]) {
+    self.id = id
+    self.type = type
+    self.data = data
+  }
+}

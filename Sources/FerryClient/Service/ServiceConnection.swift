@@ -55,6 +55,11 @@ package final class ServiceConnection: @unchecked Sendable {
     return stream
   }
 
+  /// Returns after the duration, and throws at once if the task is cancelled.
+  package func pause(_ duration: Duration) async throws(ServiceError) {
+    try await LoopPause(on: loop).wait(duration)
+  }
+
   private func open(_ request: ServiceRequest, timeout: Duration?) async throws(ServiceError) -> ServiceStream
   {
     guard !Task.isCancelled else { throw .cancelled }

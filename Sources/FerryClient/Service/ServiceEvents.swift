@@ -123,9 +123,11 @@ extension ServiceConnection {
   /// Returns the events of an event stream, such as `GET /v1/events`.
   /// - Parameters:
   ///   - lastEventID: the event after which the stream begins; `nil` for new events only.
-  ///   - sleep: waits before the stream is opened again.
+  ///   - sleep: waits before the stream is opened again; `nil` for a timer of the connection.
   package func events(
     _ request: ServiceRequest, after lastEventID: String? = nil,
-    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-  ) -> ServiceEvents { ServiceEvents(self, request, after: lastEventID, sleep: sleep) }
+    sleep: (@Sendable (Duration) async throws -> Void)? = nil
+  ) -> ServiceEvents {
+    ServiceEvents(self, request, after: lastEventID, sleep: sleep ?? { [self] in try await pause($0) })
+  }
 }

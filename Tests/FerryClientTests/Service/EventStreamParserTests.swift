@@ -56,12 +56,12 @@ import Testing
   @Test func `line of the limit passes and a longer one fails`() throws {
     var parser = EventStreamParser(limit: 8)
     #expect(try parser.parse(Array("data: ab\n\n".utf8)).count == 1)
-    #expect(throws: EventStreamParser.TooLong()) { try parser.parse(Array("data: abc".utf8)) }
+    #expect(throws: EventStreamParser.TooLong.self) { try parser.parse(Array("data: abc".utf8)) }
   }
 
   @Test func `event of many lines is limited`() throws {
     var parser = EventStreamParser(limit: 16)
-    #expect(throws: EventStreamParser.TooLong()) {
+    #expect(throws: EventStreamParser.TooLong.self) {
       try parser.parse(Array(String(repeating: "data: 12345\n", count: 4).utf8))
     }
   }

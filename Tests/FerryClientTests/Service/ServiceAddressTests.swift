@@ -13,7 +13,6 @@ import Testing
 
   @Test(arguments: [
     "", "http://", "ftp://host", "http://user@host", "http://host/?a=1", "http://host/?", "http://host/#a",
-    "unix:/tmp/a",
   ])
   func `text that is no service's URL is refused`(text: String) {
     #expect(throws: ServiceAddress.Fault.self) { try ServiceAddress(text) }
