@@ -235,10 +235,18 @@ let package = Package(
       swiftSettings: safe),
 
     // 6: composition
+    .target(
+      name: "Commands",
+      dependencies: [
+        "JSON", "TransferModel", "FerrySettings", "EventLoop", "Processes", "FerryClient",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Crypto", package: "swift-crypto"),
+      ], swiftSettings: language),
     .executableTarget(
       name: "ferry",
       dependencies: [
-        "Addresses", "BlobStore", "CICUData", "EngineAPI", "EventLoop", "FerrySettings", "HTTPFields",
+        "Addresses", "BlobStore", "CICUData", "Commands", "EngineAPI", "EventLoop", "FerrySettings",
+        "HTTPFields",
         "HTTPServer",
         "JSON",
         "Ledger", "Cluster",
@@ -358,10 +366,11 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "FerryClient",
     [
-      "JSON", "EventLoop", "HTTPServer", "TestSupport",
+      "EventLoop", "HTTPServer", "TestSupport",
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ]
   ),
+  ("Commands", ["JSON"]),
   (
     "Webhooks",
     [

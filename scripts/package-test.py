@@ -267,7 +267,7 @@ def carry_out(system, before):
     if system.run("stat", "-c", "%U:%G %a", "/etc/ferry/ferry.env").strip() != "root:ferry 640":
         fail("others than root and the service can read the settings")
     system.run("test", "-s", "/usr/share/doc/ferry/examples/ferry-stop-worker.conf", check=True)
-    for page in ("ferry", "ferry-serve"):
+    for page in ("ferry", "ferry-serve", "ferry-get", "ferry-hooks-resend"):
         system.run("test", "-s", f"/usr/share/man/man1/{page}.1.gz", check=True)
 
     say("configure, and the first download")

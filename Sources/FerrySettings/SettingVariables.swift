@@ -1,13 +1,17 @@
 /// The environment variables with Ferry's prefix.
 enum SettingVariables {
   static let prefix = "FERRY_"
+  /// The variables of the client's commands, which the service ignores.
+  private static let ofClients: Set = ["FERRY_SERVER", "FERRY_TOKEN", "FERRY_CONTEXT"]
 
   /// Refuses unknown variables, because a misspelt one would silently have no effect.
   /// - Parameter file: the file that defines them, if not the process's environment.
   static func check(_ environment: [String: String], in file: String? = nil) throws(SettingsError) {
     let known = SettingsCatalogue.all.filter { $0.places.contains(.environment) }.map(\.variable)
     for (name, value) in environment.sorted(by: { $0.key < $1.key })
-    where name.hasPrefix(prefix) && !known.contains(name) && !isOfContainers(name, value) {
+    where name.hasPrefix(prefix) && !known.contains(name) && !ofClients.contains(name)
+      && !isOfContainers(name, value)
+    {
       let hint = SpellingSuggestion.hint(name, among: known)
       throw SettingsError(
         whole:

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Commands
 import EventLoop
 import FerrySettings
 import Glibc
@@ -14,7 +15,7 @@ struct Ferry: AsyncParsableCommand {
     subcommands: [
       ServeCommand.self, WorkerCommand.self, ConfigCommand.self, StopCommand.self, HealthCommand.self,
       RotateKeyCommand.self,
-    ])
+    ] + ClientCommands.all)
 
   static func main() async {
     ProcessLimits.boundHeap()
@@ -41,6 +42,7 @@ struct Ferry: AsyncParsableCommand {
   private static func ending(for error: any Error) -> (line: String?, status: Int32) {
     switch error {
     case let error as SettingsError: return (error.description, EX_CONFIG)
+    case let error as CommandFailure: return (error.message, error.cause.rawValue)
     case let error as StartError: return (error.description, EXIT_FAILURE)
     case let code as ExitCode: return (nil, code.rawValue)
     default: break

@@ -13,7 +13,7 @@ import Testing
   /// External modules that several targets may use, because a wrapper would be useless. Every other external
   /// module has one user.
   private static let shared: Set = [
-    "CLinux", "CProcess", "Crypto", "DequeModule", "HeapModule", "HTTPTypes", "Logging",
+    "ArgumentParser", "CLinux", "CProcess", "Crypto", "DequeModule", "HeapModule", "HTTPTypes", "Logging",
   ]
   /// C targets that include no system headers.
   private static let ownC: Set = ["CProcess", "CICUData"]

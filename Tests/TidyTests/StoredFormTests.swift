@@ -41,6 +41,8 @@ import Testing
       "HTTPCache/Storage/CacheFile.swift", "HTTPCache/Storage/CacheDisk.swift",
       // Text for people and log collectors.
       "EventLoop/StandardOutput.swift",
+      // Files of the client's user.
+      "Commands/Support/WholeWrite.swift",
       // Formats of their own.
       "BlobStore/DurableFile.swift", "Processes/ProcessLock.swift", "ferry/SecretKeys.swift",
     ]

@@ -1,0 +1,122 @@
+internal import EventLoop
+internal import JSON
+
+/// The output of `ferry get`: bars on a terminal, otherwise one line a file or one JSON object a line.
+struct GetOutput {
+  enum Form { case bars, lines, json, quiet }
+
+  let form: Form
+  /// The prefix that displays leave out of paths, with its slash.
+  let base: String
+  private var drawn = 0
+
+  init(_ form: Form, base: String) {
+    self.form = form
+    self.base = base
+  }
+
+  /// Reports a change of an item.
+  mutating func show(_ item: TransferItem, _ board: TransferBoard, at now: Double) {
+    if form == .json { return StandardOutput.write(Self.json(item) + [0x0A]) }
+    guard let line = line(item, at: now) else { return }
+    clear()
+    StandardError.write(Array((line + "\n").utf8))
+    draw(board, at: now)
+  }
+
+  private func line(_ item: TransferItem, at now: Double) -> String? {
+    let url = PlainText.safe(item.url)
+    switch item.state {
+    case .failed(let failure): return "failed \(url): \(PlainText.safe(failure.message))"
+    case _ where form == .quiet: return nil
+    case .done(let file): return "saved \(shown(file.path)) (\(Quantities.bytes(file.size)))"
+    case .skipped(let file): return "skipped \(shown(file.path)): it is complete"
+    case .waiting(let wait) where form == .lines: return "waiting \(url): \(wait.text(at: now))"
+    default: return nil
+    }
+  }
+
+  private func shown(_ path: String) -> String {
+    PlainText.safe(path.hasPrefix(base) ? String(path.dropFirst(base.count)) : path)
+  }
+
+  /// Draws the bars in the place of the earlier ones.
+  mutating func draw(_ board: TransferBoard, at now: Double) {
+    guard form == .bars else { return }
+    let size = Terminal.size(2)
+    let lines = ProgressBars(columns: size.columns, rows: size.rows).lines(board, at: now)
+    let text = erase + lines.map { $0 + "\n" }.joined()
+    StandardError.write(Array(text.utf8))
+    drawn = lines.count
+  }
+
+  mutating func clear() {
+    guard form == .bars, drawn > 0 else { return }
+    StandardError.write(Array(erase.utf8))
+    drawn = 0
+  }
+
+  /// Moves to the first bar and erases all of them.
+  private var erase: String { drawn > 0 ? "\u{1B}[\(drawn)A\r\u{1B}[J" : "" }
+
+  /// Reports the end of the command.
+  mutating func finish(_ board: TransferBoard) {
+    clear()
+    guard form == .json else { return }
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.field("event", "summary")
+      writer.field("files", Int64(board.items.count))
+      writer.field("done", Int64(board.doneCount))
+      writer.field("failed", Int64(board.failedCount))
+      writer.field("bytes", board.receivedBytes)
+    }
+    StandardOutput.write(writer.bytes + [0x0A])
+  }
+
+  private static func json(_ item: TransferItem) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writer in
+      func place(_ event: String, _ file: TransferItem.PlacedFile) {
+        writer.field("event", event)
+        writer.field("file", file.path)
+        writer.field("size", file.size)
+        writer.field("sha256", file.sha256)
+      }
+      switch item.state {
+      case .done(let file): place("done", file)
+      case .skipped(let file): place("skipped", file)
+      case .failed(let failure):
+        writer.field("event", "failed")
+        writer.field("cause", failure.cause.name)
+        writer.field("message", failure.message)
+      case .waiting(let wait):
+        writer.field("event", "waiting")
+        writer.field("retry", wait.retry)
+        writer.field("reason", wait.reason)
+      default: writer.field("event", "changed")
+      }
+      writer.field("url", item.url)
+      writer.field("task", item.task)
+    }
+    return writer.bytes
+  }
+}
+
+extension CommandFailure.Cause {
+  /// The name in JSON.
+  var name: String {
+    switch self {
+    case .network: "network"
+    case .unreachable: "unreachable"
+    case .file: "file"
+    case .status: "status"
+    case .mismatch: "mismatch"
+    case .refused: "refused"
+    case .timedOut: "timedOut"
+    case .usage: "usage"
+    case .settings: "settings"
+    case .interrupted: "interrupted"
+    }
+  }
+}

@@ -1,0 +1,169 @@
+internal import ArgumentParser
+internal import FerryClient
+internal import JSON
+
+/// The command `ferry hooks`.
+struct HooksCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "hooks", abstract: "Show and repeat the deliveries of webhook messages.",
+    subcommands: [HooksListCommand.self, HooksShowCommand.self, HooksResendCommand.self])
+}
+
+/// The options that select deliveries.
+struct DeliveryFilter: ParsableArguments {
+  @Flag(help: "Deliveries that have failed.")
+  var failed = false
+  @Flag(help: "Deliveries that have not ended.")
+  var pending = false
+  @Option(help: ArgumentHelp("Id of an endpoint.", valueName: "id"))
+  var endpoint: String?
+  @Option(help: ArgumentHelp("Id of a task.", valueName: "id"))
+  var task: String?
+  @Option(help: ArgumentHelp("Age of the oldest delivery, such as 30m, 2h or 7d.", valueName: "duration"))
+  var since: String?
+
+  func validate() throws {
+    guard !failed || !pending else { throw ValidationError("--failed and --pending exclude each other") }
+    if let since, Quantities.seconds(since) == nil {
+      throw ValidationError("since: '\(since)' is not a duration; use a form such as 30m, 2h or 7d")
+    }
+  }
+
+  /// The filters by name, as parameters and as members.
+  func values(on connection: ServiceConnection) async throws(CommandFailure) -> [(
+    name: String, value: String
+  )] {
+    var values: [(String, String)] = []
+    if failed { values.append(("state", "failed")) }
+    if pending { values.append(("state", "pending")) }
+    if let endpoint { values.append(("endpoint", endpoint)) }
+    if let task { values.append(("task", try await ShortID.task(task, on: connection))) }
+    if let since, let time = TaskSelector.time(before: since) { values.append(("since", time)) }
+    return values
+  }
+}
+
+/// The deliveries of a service.
+enum Deliveries {
+  static let path = "/v1/webhooks/deliveries"
+  /// The most deliveries among which a short id is looked for, the newest first.
+  private static let searched = 5000
+
+  static func id(_ text: String, on connection: ServiceConnection) async throws(CommandFailure) -> String {
+    if text.hasPrefix("whd_"), text.utf8.count == 40 { return text }
+    let items = try await connection.items(path, [("order", "newest")], upTo: searched)
+    return try ShortID.match(text, in: items, "delivery")
+  }
+}
+
+/// The command `ferry hooks ls`.
+struct HooksListCommand: ClientCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "ls", abstract: "List deliveries, the newest first.")
+  @OptionGroup var filter: DeliveryFilter
+  @Flag(help: "Print each delivery as one line of JSON.")
+  var json = false
+  @Option(help: "The most deliveries.")
+  var limit = 100
+  @OptionGroup var service: ServerOptions
+
+  func validate() throws {
+    guard limit > 0 else { throw ValidationError("limit: '\(limit)' is not a number above 0") }
+  }
+
+  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
+    let query = try await filter.values(on: connection) + [("order", "newest")]
+    let items = try await connection.items(Deliveries.path, query, upTo: limit)
+    if json { return Terminal.output(items.map(JSONLine.text)) }
+    var table = AlignedTable(["ID", "STATE", "ATTEMPTS", "AGE", "TYPE", "LAST", "URL"])
+    for item in items {
+      let last = item["attempts"]?.elements?.last
+      table.append([
+        ShortID.of(item["id"]?.string ?? ""), item["state"]?.string ?? "",
+        "\(item["attemptCount"]?.integer ?? 0)", item["createdAt"]?.string.map { TaskText.age(of: $0) } ?? "",
+        item["type"]?.string ?? "", last.map(Self.result) ?? "-", item["url"]?.string ?? "-",
+      ])
+    }
+    Terminal.output(table.lines(width: Terminal.isOutput ? Terminal.size(1).columns : nil))
+  }
+
+  static func result(_ attempt: JSONValue) -> String {
+    attempt["status"]?.integer.map { StatusText.of(Int($0)) } ?? attempt["error"]?.string ?? "-"
+  }
+}
+
+/// The command `ferry hooks show`.
+struct HooksShowCommand: ClientCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Show a delivery with its attempts.")
+  @Argument(help: "Id of the delivery, or its last 8 or more characters.")
+  var id: String
+  @Flag(help: "Print the delivery as one line of JSON.")
+  var json = false
+  @OptionGroup var service: ServerOptions
+
+  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
+    let id = try await Deliveries.id(id, on: connection)
+    let item = try await connection.reply(ServiceRequest("GET", "\(Deliveries.path)/\(id)"))
+    if json { return Terminal.output([JSONLine.text(item)]) }
+    let names = [
+      "id", "webhookId", "state", "type", "url", "endpoint", "taskId", "createdAt", "nextAttemptAt",
+      "finishedAt",
+    ]
+    var lines = names.compactMap { name in
+      item[name]?.string.map { "\(PlainText.padded(name, to: 13))  \(PlainText.safe($0))" }
+    }
+    for attempt in item["attempts"]?.elements ?? [] {
+      let reply = attempt["reply"]?.string.map { "  \($0)" } ?? ""
+      lines.append(
+        PlainText.safe(
+          "attempt        \(attempt["time"]?.string ?? "")  \(HooksListCommand.result(attempt))\(reply)"))
+    }
+    Terminal.output(lines)
+  }
+}
+
+/// The command `ferry hooks resend`.
+struct HooksResendCommand: ClientCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "resend", abstract: "Send messages again.",
+    discussion:
+      "With filters and without ids, the command sends all selected messages again; failed ones by default.")
+  @Argument(help: "Ids of deliveries, or their last 8 or more characters.")
+  var ids: [String] = []
+  @OptionGroup var filter: DeliveryFilter
+  @OptionGroup var service: ServerOptions
+
+  func validate() throws {
+    let hasFilter =
+      filter.failed || filter.pending || filter.endpoint != nil || filter.task != nil || filter.since != nil
+    guard ids.isEmpty == hasFilter else {
+      throw ValidationError(
+        hasFilter
+          ? "ids and filters exclude each other"
+          : "no delivery is named; give ids, or a filter such as --failed")
+    }
+  }
+
+  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
+    guard ids.isEmpty else {
+      for text in ids {
+        let id = try await Deliveries.id(text, on: connection)
+        _ = try await connection.reply(ServiceRequest("POST", "\(Deliveries.path)/\(id)/redeliver"))
+        Terminal.output(["sending \(id) again"])
+      }
+      return
+    }
+    let values = try await filter.values(on: connection)
+    var writer = JSONWriter()
+    writer.object { writer in
+      for value in values {
+        writer.key(value.name)
+        writer.value(value.value)
+      }
+    }
+    let reply = try await connection.reply(
+      ServiceRequest("POST", "\(Deliveries.path)/redeliver", json: writer.bytes))
+    Terminal.output(["sending \(reply["redelivered"]?.integer ?? 0) messages again"])
+  }
+}

@@ -1,0 +1,50 @@
+internal import ArgumentParser
+internal import FerryClient
+internal import Glibc
+internal import JSON
+
+/// A command that sends requests to one service.
+protocol ClientCommand: AsyncParsableCommand {
+  var service: ServerOptions { get }
+  func run(_ connection: ServiceConnection) async throws(CommandFailure)
+}
+
+extension ClientCommand {
+  func run() async throws {
+    signal(SIGPIPE, SIG_IGN)
+    let connection = try service.connection()
+    let result: Result<Void, CommandFailure>
+    do throws(CommandFailure) { result = .success(try await run(connection)) } catch {
+      result = .failure(error)
+    }
+    await connection.close()
+    try result.get()
+  }
+}
+
+extension ServiceConnection {
+  /// Sends a request of a command, and returns the reply as JSON; `null` for an empty reply.
+  func reply(_ request: ServiceRequest) async throws(CommandFailure) -> JSONValue {
+    try await CommandFailure.converting { () async throws(ServiceError) in
+      let reply = try await send(request)
+      return reply.bytes.isEmpty ? .null : try reply.json()
+    }
+  }
+
+  /// Returns the items of a list, page by page.
+  /// - Parameter limit: the most items.
+  func items(
+    _ path: String, _ query: [(name: String, value: String)] = [], upTo limit: Int
+  ) async throws(CommandFailure) -> [JSONValue] {
+    var items: [JSONValue] = []
+    var cursor: String?
+    repeat {
+      var query = query + [("limit", "\(min(500, limit - items.count))")]
+      if let cursor { query.append(("cursor", cursor)) }
+      let page = try await reply(ServiceRequest("GET", path, query: query))
+      items += page["items"]?.elements ?? []
+      cursor = page["nextCursor"]?.string
+    } while cursor != nil && items.count < limit
+    return items
+  }
+}

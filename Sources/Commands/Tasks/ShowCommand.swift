@@ -1,0 +1,41 @@
+internal import ArgumentParser
+internal import FerryClient
+internal import JSON
+
+/// The command `ferry show`.
+struct ShowCommand: ClientCommand {
+  static let configuration = CommandConfiguration(commandName: "show", abstract: "Show one task.")
+
+  @Argument(help: "Id of the task, or its last 8 or more characters.")
+  var id: String
+  @Flag(help: "Print the task as one line of JSON.")
+  var json = false
+  @OptionGroup var service: ServerOptions
+
+  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
+    let id = try await ShortID.task(id, on: connection)
+    let task = try await connection.reply(ServiceRequest("GET", "/v1/tasks/\(id)"))
+    Terminal.output(json ? [JSONLine.text(task)] : TaskText(json: task).description)
+  }
+}
+
+/// The command `ferry cat`.
+struct CatCommand: ClientCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cat", abstract: "Write the body of a task's response to standard output.",
+    discussion: "The body of a running data task is written while it arrives.")
+
+  @Argument(help: "Id of the task, or its last 8 or more characters.")
+  var id: String
+  @OptionGroup var service: ServerOptions
+
+  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
+    let id = try await ShortID.task(id, on: connection)
+    try await CommandFailure.converting { () async throws(ServiceError) in
+      let stream = try await connection.stream(ServiceRequest("GET", "/v1/tasks/\(id)/body"))
+      while let bytes = try await stream.next() {
+        guard WholeWrite.write(bytes, to: 1) else { throw .cancelled }
+      }
+    }
+  }
+}

@@ -1,0 +1,126 @@
+internal import ArgumentParser
+internal import FerryClient
+internal import JSON
+
+/// The tasks that a command concerns: ids, or filters.
+struct TaskChoice: ParsableArguments {
+  @Argument(help: "Ids of tasks, or their last 8 or more characters.")
+  var ids: [String] = []
+  @OptionGroup var filter: TaskSelector
+  @Flag(help: "All tasks.")
+  var all = false
+  @Flag(help: "Only count the tasks that the filters select.")
+  var dryRun = false
+
+  func validate() throws {
+    guard ids.isEmpty || filter.isEmpty && !all && !dryRun else {
+      throw ValidationError("ids and filters exclude each other")
+    }
+    guard !ids.isEmpty || !filter.isEmpty || all else {
+      throw ValidationError("no task is named; give ids, a filter such as --failed, or --all")
+    }
+    guard !all || filter.isEmpty else { throw ValidationError("--all and filters exclude each other") }
+  }
+
+  /// Sends a command for the tasks, and reports each task or the count.
+  /// - Parameters:
+  ///   - name: the last part of the path of the command for many tasks.
+  ///   - done: the participle for reports.
+  ///   - request: makes the request for one task.
+  func perform(
+    _ name: String, done: String, on connection: ServiceConnection, _ request: (String) -> ServiceRequest
+  ) async throws(CommandFailure) {
+    guard !ids.isEmpty else {
+      let reply = try await connection.reply(
+        ServiceRequest("POST", "/v1/tasks/\(name)", json: filter.selection(all: all, dryRun: dryRun)))
+      let matched = reply["matched"]?.integer ?? 0
+      let (changed, failed) = (reply["changed"]?.integer ?? 0, reply["failed"]?.integer ?? 0)
+      Terminal.output([dryRun ? "\(matched) tasks match" : "\(done) \(changed) of \(matched) tasks"])
+      if failed > 0 { throw CommandFailure(.unreachable, "\(failed) tasks could not be changed; try again") }
+      return
+    }
+    var first: CommandFailure?
+    for id in try await ShortID.tasks(ids, on: connection) {
+      do throws(CommandFailure) {
+        let reply = try await connection.reply(request(id))
+        let new = reply["id"]?.string
+        Terminal.output(["\(done) \(id)\(new != nil && new != id ? " as \(new ?? "")" : "")"])
+      } catch {
+        Terminal.complain("\(id): \(error.description)")
+        first = first ?? CommandFailure(error.cause)
+      }
+    }
+    if let first { throw first }
+  }
+}
+
+/// The command `ferry cancel`.
+struct CancelCommand: ClientCommand {
+  static let configuration = CommandConfiguration(commandName: "cancel", abstract: "Cancel tasks.")
+  @OptionGroup var choice: TaskChoice
+  @OptionGroup var service: ServerOptions
+
+  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
+    try await choice.perform("cancel", done: "cancelled", on: connection) {
+      ServiceRequest("POST", "/v1/tasks/\($0)/cancel")
+    }
+  }
+}
+
+/// The command `ferry suspend`.
+struct SuspendCommand: ClientCommand {
+  static let configuration = CommandConfiguration(commandName: "suspend", abstract: "Suspend tasks.")
+  @OptionGroup var choice: TaskChoice
+  @OptionGroup var service: ServerOptions
+
+  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
+    try await choice.perform("suspend", done: "suspended", on: connection) {
+      ServiceRequest("POST", "/v1/tasks/\($0)/suspend")
+    }
+  }
+}
+
+/// The command `ferry resume`.
+struct ResumeCommand: ClientCommand {
+  static let configuration = CommandConfiguration(commandName: "resume", abstract: "Resume suspended tasks.")
+  @OptionGroup var choice: TaskChoice
+  @OptionGroup var service: ServerOptions
+
+  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
+    try await choice.perform("resume", done: "resumed", on: connection) {
+      ServiceRequest("POST", "/v1/tasks/\($0)/resume")
+    }
+  }
+}
+
+/// The command `ferry retry`.
+struct RetryCommand: ClientCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "retry", abstract: "Repeat failed tasks.",
+    discussion: """
+      A failed or cancelled task gets a new task with the same request, whose id is printed. A task that waits for its next \
+      attempt starts it now.
+      """)
+  @OptionGroup var choice: TaskChoice
+  @OptionGroup var service: ServerOptions
+
+  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
+    try await choice.perform("retry", done: "retried", on: connection) {
+      ServiceRequest("POST", "/v1/tasks/\($0)/retry")
+    }
+  }
+}
+
+/// The command `ferry rm`.
+struct RemoveCommand: ClientCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rm", abstract: "Delete ended tasks with their bodies and events.")
+  @OptionGroup var choice: TaskChoice
+  @OptionGroup var service: ServerOptions
+
+  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
+    try await choice.perform("delete", done: "deleted", on: connection) {
+      ServiceRequest("DELETE", "/v1/tasks/\($0)")
+    }
+  }
+}

@@ -1,0 +1,94 @@
+internal import ArgumentParser
+internal import FerryClient
+internal import JSON
+
+/// The command `ferry watch`.
+struct WatchCommand: ClientCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "watch", abstract: "Show the events of a task until its end.",
+    discussion: """
+      The list begins with the earlier events of the task. The exit status is 0 if the task has succeeded; otherwise it names the \
+      cause, as that of `ferry get` does.
+      """)
+
+  @Argument(help: "Id of the task, or its last 8 or more characters.")
+  var id: String
+  @Flag(help: "Print each event as one line of JSON.")
+  var json = false
+  @OptionGroup var service: ServerOptions
+
+  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
+    let id = try await ShortID.task(id, on: connection)
+    let events = connection.events(ServiceRequest("GET", "/v1/tasks/\(id)/events"), after: "0")
+    let json = json
+    let failure = try await CommandFailure.converting {
+      () async throws(ServiceError) -> TransferItem.Failure? in
+      for try await element in events {
+        guard case .event(let event) = element,
+          let value = try? JSONParser.parse(event.data, isLimited: false)
+        else { continue }
+        Terminal.output([json ? JSONLine.text(value) : EventText.line(value)])
+        for case .ended(_, let failure) in TransferReport.of(event: value) { return failure }
+      }
+      return nil
+    }
+    if let failure { throw CommandFailure(failure.cause) }
+  }
+}
+
+/// The command `ferry events`.
+struct EventsCommand: ClientCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "events", abstract: "Show events while they happen.",
+    discussion: "After an interruption, the command continues with the next event. It ends with Ctrl-C.")
+
+  @Option(help: ArgumentHelp("Types of events, with commas.", valueName: "list"))
+  var types: String?
+  @Option(
+    name: [.customShort("l"), .long], help: ArgumentHelp("Label of the tasks.", valueName: "key=value"))
+  var label: [String] = []
+  @Option(
+    help: ArgumentHelp(
+      "Number of the event after which the list begins; 0 for all stored events.", valueName: "number"))
+  var after: Int64?
+  @Option(help: "End after this number of events.")
+  var count: Int?
+  @Flag(help: "Omit the progress of transfers.")
+  var noProgress = false
+  @Flag(help: "Print each event as one line of JSON.")
+  var json = false
+  @OptionGroup var service: ServerOptions
+
+  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
+    var query: [(name: String, value: String)] = []
+    if let types { query.append(("types", types)) }
+    for label in label {
+      guard let sign = label.firstIndex(of: "=") else {
+        throw CommandFailure(.usage, "label: '\(label)' has no equals sign; use key=value")
+      }
+      query.append(("label", "\(label[..<sign]):\(label[sign...].dropFirst())"))
+    }
+    if noProgress { query.append(("progress", "false")) }
+    let events = connection.events(
+      ServiceRequest("GET", "/v1/events", query: query), after: after.map { "\($0)" })
+    let (json, count) = (json, count)
+    try await CommandFailure.converting { () async throws(ServiceError) in
+      var left = count
+      var isFirst = true
+      for try await element in events {
+        switch element {
+        case .connected: isFirst = false
+        case .disconnected(let error):
+          if isFirst { throw error }
+          Terminal.complain("\(error); trying again")
+        case .didReset: Terminal.complain("some events were deleted before they could be shown")
+        case .event(let event):
+          guard let value = try? JSONParser.parse(event.data, isLimited: false) else { continue }
+          Terminal.output([json ? JSONLine.text(value) : EventText.line(value)])
+          left = left.map { $0 - 1 }
+          if left == 0 { return }
+        }
+      }
+    }
+  }
+}

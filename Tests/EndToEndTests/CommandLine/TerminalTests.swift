@@ -1,0 +1,114 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Commands on a pseudoterminal, which `script` of util-linux provides.
+@Suite(.blocking, .endsInTime) struct TerminalTests {
+  /// A command on a terminal.
+  fileprivate final class Session {
+    private let child: ChildProcess
+    private let input = Pipe()
+    private let output = Pipe()
+    private(set) var text = ""
+
+    init(_ arguments: [String], columns: Int = 80, _ client: ClientFixture) throws {
+      let command = ([FerryProcess.binary] + arguments).map { "'\($0)'" }.joined(separator: " ")
+      child = try ChildProcess(
+        "/usr/bin/script", ["-qec", "stty cols \(columns) rows 24; \(command)", "/dev/null"],
+        environment: ChildProcess.environment(with: client.environment), directory: client.directory,
+        input: .pipe(input), output: .pipe(output), error: nil)
+    }
+
+    /// Reads until the output has a text.
+    func expect(_ part: String) -> Bool {
+      while !text.contains(part) {
+        let data = output.fileHandleForReading.availableData
+        guard !data.isEmpty else { return false }
+        text += String(decoding: data, as: UTF8.self)
+      }
+      return true
+    }
+
+    func type(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
+
+    func end() -> Int32 {
+      while case let data = output.fileHandleForReading.availableData, !data.isEmpty {
+        text += String(decoding: data, as: UTF8.self)
+      }
+      return child.terminationStatus
+    }
+  }
+
+  @Test func `credentials are asked without echo`() throws {
+    let service = try FerryProcess()
+    let client = ClientFixture(server: service)
+    let origin = TestOrigin { request, socket in
+      let isGranted = request["Authorization"] == "Basic YWxpY2U6d29uZGVybGFuZA=="
+      try socket.write(
+        isGranted
+          ? TestOrigin.reply("200 OK", Array("in".utf8))
+          : TestOrigin.reply("401 Unauthorized", [], [("WWW-Authenticate", "Basic realm=\"the \u{7} club\"")])
+      )
+      return true
+    }
+    let session = try service.call(
+      "POST", "/v1/sessions", #"{"delegate":{"taskChallenges":"ask","decisionTimeout":600}}"#
+    ).json.id
+    let id = try service.create(origin.url + "/door", session: session)
+    _ = try service.poll("/v1/sessions/\(session)/decisions?state=pending") { $0["items"]?.elementCount == 1 }
+    let list = try client.run("answer", "--list")
+    #expect(list.status == 0 && list.output.contains("HTTPBasic") && !list.bytes.contains(7))
+    let terminal = try Session(["answer"], client)
+    #expect(terminal.expect("User"))
+    terminal.type("alice")
+    #expect(terminal.expect("Password: "))
+    usleep(100_000)
+    terminal.type("wonderland")
+    #expect(terminal.expect("answered dec_"))
+    #expect(terminal.end() == 0)
+    #expect(!terminal.text.contains("wonderland"))
+    #expect(try service.end(of: id)["response"]?["status"]?.integer == 200)
+    #expect(try client.run("answer").output == "no decision is pending\n")
+  }
+
+  @Test(arguments: [30, 60, 120])
+  func `terminal shows bars of its width`(columns: Int) throws {
+    let client = ClientFixture()
+    let origin = TestOrigin { _, socket in
+      try socket.write(Array("HTTP/1.1 200 OK\r\nContent-Length: 400000\r\n\r\n".utf8))
+      for _ in 0..<4 {
+        try socket.write([UInt8](repeating: 1, count: 100_000))
+        usleep(300_000)
+      }
+      return true
+    }
+    let urls = ["a.bin", "b.bin"].map { "\(origin.url)/\($0)" }
+    let terminal = try Session(["get", "--allow-network", "127.0.0.0/8"] + urls, columns: columns, client)
+    #expect(terminal.end() == 0)
+    #expect(terminal.text.contains("%") && terminal.text.contains("2 files"))
+    #expect(terminal.text.contains("saved a.bin") && terminal.text.contains("saved b.bin"))
+    #expect((columns >= 80) == terminal.text.contains("[#"))
+    for line in terminal.text.split(whereSeparator: \.isNewline) {
+      let visible = line.replacing(/\u{1B}\[[0-9]*[A-Za-z]/, with: "")
+      #expect(visible.count < columns || visible.hasPrefix("saved"), "\(visible)")
+    }
+  }
+}
+
+extension TerminalTests {
+  @Test func `top shows tasks and gives the terminal back`() throws {
+    let service = try FerryProcess()
+    let client = ClientFixture(server: service)
+    let id = try service.create("http://127.0.0.1:1/x", resume: false)
+    let terminal = try Session(["top"], columns: 100, client)
+    #expect(terminal.expect(String(id.suffix(8))))
+    terminal.type("x")
+    #expect(terminal.expect("cancelled"))
+    terminal.type("q")
+    #expect(terminal.end() == 0)
+    #expect(terminal.text.contains("\u{1B}[?1049h") && terminal.text.hasSuffix("\u{1B}[?25h\u{1B}[?1049l"))
+    let unattended = try client.run("top")
+    #expect(unattended.status == 64 && unattended.output.contains("ferry ls"))
+  }
+}
