@@ -370,7 +370,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ]
   ),
-  ("Commands", ["JSON"]),
+  ("Commands", ["JSON", "TestSupport"]),
   (
     "Webhooks",
     [

@@ -48,6 +48,14 @@ import Testing
     #expect(ProgressBars(columns: 20, rows: 24).lines(Self.board(), at: 1).first == "debian-12.iso   25%")
   }
 
+  @Test(arguments: [
+    ("http://h/a%20b.iso?x=/y", "a b.iso"), ("http://h/%E5%90%8D", "名"), ("http://h/%FF%zz%", "%FF%zz%"),
+    ("http://h/", "h"), ("http://h/%1B[2J", "?[2J"),
+  ])
+  func `name is that of the URL until the server suggests one`(url: String, name: String) {
+    #expect(TransferItem(url: url, key: "").shownName == name)
+  }
+
   @Test func `low terminal shows few bars`() {
     #expect(ProgressBars(columns: 80, rows: 2).lines(Self.board(), at: 1).count == 2)
   }

@@ -118,6 +118,7 @@ struct GetRunner {
     let keys = Set(board.items.map(\.key))
     hasOthers = known.contains { reports in
       guard case .created(_, let key)? = reports.first else { return false }
+      if case .ended(_, _?)? = reports.last { return false }
       return !keys.contains(key) && state.records[key]?.file == nil
     }
     for (key, file) in state.finishedFiles() { perform(board.skip(key: key, file)) }

@@ -41,8 +41,8 @@ struct ProgressBars {
     guard width >= 44 else { return PlainText.padded(name, to: width - 18) + " " + percent + " " + speed }
     var left = "--:--"
     if let expected, rate > 0 { left = Quantities.clock(Double(max(0, expected - received)) / rate) }
-    let end =
-      " \(percent) \(Self.right(Quantities.bytes(received), to: 10)) \(speed) \(Self.right(left, to: 7))"
+    let count = width >= 64 ? Self.right(Quantities.bytes(received), to: 10) + " " : ""
+    let end = " \(percent) \(count)\(speed) \(Self.right(left, to: 7))"
     let rest = width - PlainText.width(end)
     guard rest >= 32 else { return PlainText.padded(name, to: max(1, rest)) + end }
     let nameWidth = min(max(16, rest / 2), 48)

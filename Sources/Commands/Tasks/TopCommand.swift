@@ -9,8 +9,8 @@ struct TopCommand: ClientCommand {
   static let configuration = CommandConfiguration(
     commandName: "top", abstract: "Show the tasks in a live table.",
     discussion: """
-      The keys are j and k to move, x to cancel, s to suspend, u to resume, r to retry, d to delete, f for failed tasks only, and \
-      q to quit. The table has the newest 1000 tasks.
+      The table has the newest 1000 tasks. The keys j and k move. x cancels a task, s suspends, u resumes, r retries and d deletes \
+      it. f shows failed tasks only, and q ends.
       """)
   private static let tick = Duration.milliseconds(500)
 
