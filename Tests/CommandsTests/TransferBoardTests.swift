@@ -106,6 +106,14 @@ import Testing
     #expect(wait.text(at: 1000.5) == "retry 3/20 in 8 s: 503 Service Unavailable")
   }
 
+  @Test func `suspension by another client is shown`() {
+    var board = Self.board(1)
+    _ = board.begin([])
+    _ = board.didCreate([(0, .success("t"))])
+    #expect(board.receive([.transferring(task: "t"), .suspended(task: "t")]) == [.show(item: 0)])
+    #expect(board.receive([.transferring(task: "t")]) == [] && board.items[0].state == .transferring)
+  }
+
   @Test func `bodies are fetched a few at a time`() {
     var board = Self.board(9)
     _ = board.begin([])

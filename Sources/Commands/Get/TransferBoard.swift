@@ -171,7 +171,12 @@ struct TransferBoard: Sendable {
     case .created: return []
     case .queued: items[index].state = .queued
     case .transferring: items[index].state = .transferring
-    case .suspended(let task): return isEarlier ? [.resume(task: task)] : []
+    case .suspended(let task):
+      if isEarlier { return [.resume(task: task)] }
+      guard items[index].state == .transferring else { break }
+      items[index].state = .waiting(
+        .init(retry: nil, reason: "is suspended; `ferry resume` continues it", until: nil))
+      return [.show(item: index)]
     case .waiting(_, let reason, let until, let isRetry):
       if isRetry { items[index].retries += 1 }
       items[index].state = .waiting(

@@ -226,6 +226,30 @@ import Testing
     #expect(client.files == ["a.txt", "slow.bin"] && origin.requests.count { $0.path == "/a.txt" } == 1)
   }
 
+  @Test func `interrupted command suspends the tasks of a running service`() throws {
+    let service = try FerryProcess()
+    let (client, files) = (ClientFixture(server: service), SlowFiles())
+    let origin = files.make()
+    let urls = ["\(origin.url)/a.txt", "\(origin.url)/slow.bin"]
+    let environment = ChildProcess.environment(with: client.environment)
+    let first = try ChildProcess(
+      FerryProcess.binary, ["get"] + urls, environment: environment, directory: client.directory,
+      output: .nothing, error: .nothing)
+    waitFor { client.files == ["a.txt"] && origin.requests.count == 2 }
+    first.send(SIGINT)
+    #expect(first.terminationStatus == 130)
+    let suspended = try service.call("GET", "/v1/tasks?state=suspended").json["items"]?.elements ?? []
+    #expect(suspended.count == 1)
+    files.isFast.withLock { $0 = true }
+    let second = try ChildProcess.run(
+      FerryProcess.binary, ["get"] + urls, environment: environment, directory: client.directory,
+      patience: 120)
+    #expect(second.status == 0, "\(second.output)")
+    #expect(client.bytes("slow.bin")?.count == SlowFiles.size && client.states.isEmpty)
+    #expect(origin.requests.count { $0.path == "/a.txt" } == 1)
+    #expect(try service.task(suspended.first?.id ?? "")["outcome"]?.string == "succeeded")
+  }
+
   @Test func `running service keeps the tasks`() throws {
     let service = try FerryProcess()
     let (client, origin) = (ClientFixture(server: service), Self.origin())

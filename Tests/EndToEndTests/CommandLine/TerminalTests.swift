@@ -88,7 +88,7 @@ import Testing
     #expect(terminal.end() == 0)
     #expect(terminal.text.contains("%") && terminal.text.contains("2 files"))
     #expect(terminal.text.contains("saved a.bin") && terminal.text.contains("saved b.bin"))
-    #expect((columns >= 80) == terminal.text.contains("[#"))
+    #expect((columns >= 60) == terminal.text.contains("[#"))
     for line in terminal.text.split(whereSeparator: \.isNewline) {
       let visible = line.replacing(/\u{1B}\[[0-9]*[A-Za-z]/, with: "")
       #expect(visible.count < columns || visible.hasPrefix("saved"), "\(visible)")
