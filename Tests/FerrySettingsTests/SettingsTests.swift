@@ -230,4 +230,10 @@ import TransferModel
     ]
     #expect(await fault([:], environment) == nil)
   }
+
+  @Test func `variables of the client are ignored`() async {
+    let environment = ["FERRY_SERVER": "http://h", "FERRY_TOKEN": "t", "FERRY_CONTEXT": "c"]
+    #expect(await fault([:], environment) == nil)
+    #expect(await fault([:], ["FERRY_SERVERS": "x"]) != nil)
+  }
 }

@@ -97,6 +97,30 @@ import Testing
 }
 
 extension TerminalTests {
+  @Test(arguments: [("yes", 200), ("no", 302)])
+  func `redirect is followed as answered`(answer: String, status: Int64) throws {
+    let service = try FerryProcess()
+    let client = ClientFixture(server: service)
+    let origin = TestOrigin { request, socket in
+      try socket.write(
+        request.path == "/from"
+          ? TestOrigin.reply("302 Found", [], [("Location", "/to")])
+          : TestOrigin.reply("200 OK", Array(request.path.utf8)))
+      return true
+    }
+    let session = try service.call(
+      "POST", "/v1/sessions", #"{"delegate":{"redirects":"ask","decisionTimeout":600}}"#
+    ).json.id
+    let id = try service.create(origin.url + "/from", session: session)
+    _ = try service.poll("/v1/sessions/\(session)/decisions?state=pending") { $0["items"]?.elementCount == 1 }
+    let terminal = try Session(["answer"], columns: 120, client)
+    #expect(terminal.expect("302 Found redirects to GET \(origin.url)/to"))
+    #expect(terminal.expect("[yes/no]"))
+    terminal.type(answer)
+    #expect(terminal.end() == 0)
+    #expect(try service.end(of: id).status == status)
+  }
+
   @Test func `top shows tasks and gives the terminal back`() throws {
     let service = try FerryProcess()
     let client = ClientFixture(server: service)
