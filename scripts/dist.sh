@@ -27,6 +27,7 @@ cp packaging/ferry.env "$place/etc/"
 cp README.md CHANGELOG.md LICENSE "$place/"
 cp docs/*.md "$place/docs/"
 cp -r deploy examples "$place/"
+rm -rf "$place"/examples/typescript/{dist,node_modules}
 
 # The files are sorted, belong to user 0, and have the commit's time.
 pack() {

@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// The delegate of `examples/python`, which verifies messages with the library of Standard Webhooks.
+/// The receivers of `examples` that answer decisions, so that they are delegates.
 @Suite(.serialized, .blocking, .sharing) struct DelegateExampleTests {
-  private static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+  private static let languages: [ExampleProgram.Language] = [.python, .typescript]
 
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in
@@ -28,19 +28,16 @@ import Testing
   init() throws { ferry = try .ofSuite() }
 
   /// Starts the example. It listens on the port of the returned process.
-  private func delegate(password: String = "wonderland") throws -> ServerProcess {
-    try ServerProcess(
-      "delegate",
-      command: { _, ports in
-        ServerProcess.Command(
-          executable: ServerFiles.python,
-          arguments: [ServerFiles.example("python/delegate.py"), "\(ports[0])"],
-          environment: ["SECRET": Self.secret, "ORIGIN_USER": "alice", "ORIGIN_PASSWORD": password])
-      })
+  private func delegate(_ language: ExampleProgram.Language, password: String = "wonderland") throws
+    -> ServerProcess
+  {
+    try ExampleProgram(language: language, name: "receive_webhooks").server(["ORIGIN_PASSWORD": password])
   }
 
   /// Creates a session whose decisions the delegate makes.
-  private func session(_ delegate: ServerProcess, secret: String = Self.secret, timeout: Double = 60) throws
+  private func session(
+    _ delegate: ServerProcess, secret: String = ExampleProgram.secret, timeout: Double = 60
+  ) throws
     -> String
   {
     try ferry.session(
@@ -49,8 +46,9 @@ import Testing
     )
   }
 
-  @Test func `delegate follows the redirect and logs in`() throws {
-    let delegate = try delegate()
+  @Test(arguments: languages)
+  func `delegate follows the redirect and logs in`(_ language: ExampleProgram.Language) throws {
+    let delegate = try delegate(language)
     let id = try ferry.create(origin.url + "/hop", session: session(delegate))
     let task = try ferry.end(of: id)
     #expect(task["error"] == .null && task.status == 200)
@@ -59,24 +57,27 @@ import Testing
     withExtendedLifetime(delegate) {}
   }
 
-  @Test func `delegate cancels after a refused password`() throws {
-    let delegate = try delegate(password: "guess")
+  @Test(arguments: languages)
+  func `delegate cancels after a refused password`(_ language: ExampleProgram.Language) throws {
+    let delegate = try delegate(language, password: "guess")
     let id = try ferry.create(origin.url + "/private", session: session(delegate))
     #expect(try ferry.end(of: id).errorCode == -999)
     #expect(origin.requests.count == 2)
     withExtendedLifetime(delegate) {}
   }
 
-  @Test func `delegate refuses the redirect to another host`() throws {
-    let delegate = try delegate()
+  @Test(arguments: languages)
+  func `delegate refuses the redirect to another host`(_ language: ExampleProgram.Language) throws {
+    let delegate = try delegate(language)
     let id = try ferry.create(origin.url + "/away", session: session(delegate))
     let task = try ferry.end(of: id)
     #expect(task["error"] == .null && task.status == 302)
     withExtendedLifetime(delegate) {}
   }
 
-  @Test func `delegate turns an archive into a download`() throws {
-    let delegate = try delegate()
+  @Test(arguments: languages)
+  func `delegate turns an archive into a download`(_ language: ExampleProgram.Language) throws {
+    let delegate = try delegate(language)
     let id = try ferry.create(origin.url + "/archive", session: session(delegate))
     let task = try ferry.poll("/v1/tasks/\(id)") { $0["downloadTaskId"]?.string != nil }
     let download = try #require(task["downloadTaskId"]?.string)
@@ -85,8 +86,9 @@ import Testing
     withExtendedLifetime(delegate) {}
   }
 
-  @Test func `delegate refuses a message with another signature`() throws {
-    let delegate = try delegate()
+  @Test(arguments: languages)
+  func `delegate refuses a message with another signature`(_ language: ExampleProgram.Language) throws {
+    let delegate = try delegate(language)
     let other = "whsec_bm90IHRoZSBkZWxlZ2F0ZSdzIHNlY3JldA=="
     let id = try ferry.create(
       origin.url + "/away", session: session(delegate, secret: other, timeout: 0.5))

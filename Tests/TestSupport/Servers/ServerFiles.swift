@@ -10,8 +10,11 @@ package enum ServerFiles {
   /// Returns the path of a program in `Tests/Clients`.
   package static func client(_ name: String) -> String { checkout + "/Tests/Clients/" + name }
 
-  /// Returns the path of a program in `examples`.
-  package static func example(_ name: String) -> String { checkout + "/examples/" + name }
+  /// Returns the path of a program in `clients/tests`.
+  package static func clientTest(_ name: String) -> String { checkout + "/clients/tests/" + name }
+
+  /// The program that generates the clients.
+  package static var generator: String { checkout + "/clients/generate.py" }
 
   package static var openAPI: String { checkout + "/openapi.yaml" }
 

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import json
 import time
-from typing import TYPE_CHECKING, Callable, Dict, Mapping, NamedTuple, Optional
+from typing import TYPE_CHECKING, Callable, Dict, Iterable, NamedTuple, Optional, Protocol, Tuple
 
 from .errors import WebhookVerificationError
 
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 TOLERANCE = 300.0
 _clock = time.time
+
+
+class HeaderFields(Protocol):
+    """Header fields, such as a dictionary, or the `headers` of `http.server`."""
+
+    def items(self) -> Iterable[Tuple[str, str]]: ...
 
 
 class WebhookReply(NamedTuple):
@@ -39,7 +45,7 @@ class Webhook:
         self._checks = [_check(key) for key in keys]
         self._tolerance = tolerance
 
-    def verify(self, headers: Mapping[str, str], body: bytes) -> WebhookMessage:
+    def verify(self, headers: HeaderFields, body: bytes) -> WebhookMessage:
         """Return the message, or raise `WebhookVerificationError`.
 
         headers: The header fields. The case of their names does not matter.
@@ -64,7 +70,7 @@ class Webhook:
             raise WebhookVerificationError("the body is not JSON") from error
         return message
 
-    def respond(self, headers: Mapping[str, str], body: bytes,
+    def respond(self, headers: HeaderFields, body: bytes,
                 handler: Callable[[WebhookMessage], Optional[DecisionAnswer]]) -> WebhookReply:
         """Verify a message and return the reply to it.
 

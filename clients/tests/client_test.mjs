@@ -1,5 +1,5 @@
 // Tests of the TypeScript client without a service: signatures, event streams, retries and failures.
-// usage: node --test client.test.mjs, with the package ferry-client installed
+// usage: node --test client_test.mjs, with the package ferry-client installed
 import assert from 'node:assert/strict';
 import {createHash} from 'node:crypto';
 import {mkdtemp, readdir, readFile, rm, writeFile} from 'node:fs/promises';

@@ -1,5 +1,5 @@
 """Tests of the Python client without a service: signatures, event streams, retries and failures.
-usage: python -m unittest test_client, with ferry_client installed"""
+usage: python -m unittest client_test, with ferry_client installed"""
 import base64, contextlib, hashlib, http.server, json, pathlib, socket, tempfile, threading, unittest
 from unittest import mock
 import ferry_client as ferry
