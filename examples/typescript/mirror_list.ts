@@ -17,7 +17,8 @@ function fail(message: string) {
 
 async function mirror(list: string, directory: string) {
   const urls = (await readFile(list, 'utf8')).split(/\s+/).filter(line => line);
-  const names = urls.map(url => url.replace(/[?#].*/, '').replace(/^[^:]*:\/\/[^/]*\/?/, '').split('/').pop() || 'index.html');
+  const names = urls.map(url => url.replace(/[?#].*/, '').replace(/^[^:]*:\/\/[^/]*\/?/, '').split('/').pop() ?? '')
+    .map(name => ['', '.', '..'].includes(name) ? 'index.html' : name);
   const twice = names.filter((name, at) => names.indexOf(name) !== at);
   if (twice.length > 0) return fail(`mirror_list: several URLs have these names: ${twice.join(', ')}`);
   await mkdir(directory, {recursive: true});

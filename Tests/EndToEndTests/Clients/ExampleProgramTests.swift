@@ -48,7 +48,7 @@ import Testing
       environment: ["ORIGIN_PASSWORD": "guess"], status: 1, output: "cancelled"),
     Run(
       name: "upload_file", arguments: ["list", "ORIGIN/"], environment: ["FERRY_TOKEN": "another"],
-      list: "content", status: 1, output: "401"),
+      list: "content", status: 1, output: "A valid token is needed"),
   ]
 
   @Test(arguments: ExampleProgram.Language.allCases, runs)

@@ -47,8 +47,9 @@ class ProblemError(FerryError):
     def reply(cls, status: int, fields: HTTPMessage, body: bytes) -> ProblemError:
         try:
             members = json.loads(body)
-            assert isinstance(members, dict)
-        except (ValueError, AssertionError):
+        except ValueError:
+            members = None
+        if not isinstance(members, dict):
             members = {}
         delay = fields.get("Retry-After") or ""
         return cls(status, members.get("type", "about:blank"), members.get("title", "the reply is not a problem document"),
@@ -61,7 +62,8 @@ class TaskFailedError(FerryError):
 
     def __init__(self, task: Task) -> None:
         error = task.get("error")
-        assert error
+        if error is None:
+            raise ValueError("task: the task has no error")
         self.task = task
         self.domain, self.code, self.name, self.message = error["domain"], error["code"], error["name"], error["message"]
         super().__init__(f"{task['id']}: {self.name} ({self.code}): {self.message}")
