@@ -230,7 +230,7 @@ class RequestTests(ServedTests):
 
     def test_path_prefix_and_segments(self):
         client, server = self.serve((200, {}, {}))
-        with contextlib.closing(ferry.Client(server.url + "/ferry/")) as client:
+        with ferry.Client(server.url + "/ferry/") as client:
             client.get_group("a b/ü?")
         self.assertEqual(server.seen[0][1], "/ferry/v1/groups/a%20b%2F%C3%BC%3F")
 

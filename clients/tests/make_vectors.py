@@ -76,6 +76,7 @@ vectors = [
     vector("v1a that is not base64", False, "v1a,!!!!", keys=(PUBLIC_KEY,)),
     vector("v1a that is cut off", False, v1a()[:-4], keys=(PUBLIC_KEY,)),
     vector("v1a labelled as v1", False, "v1" + v1a()[3:], keys=(PUBLIC_KEY,)),
+    vector("v1a labelled as v1b", False, "v1b" + v1a()[3:], keys=(PUBLIC_KEY,)),
     vector("v1 with the public key as the secret", False, v1("whsec_" + PUBLIC_KEY[5:]), keys=(PUBLIC_KEY,)),
 ]
 print(json.dumps(vectors, indent=1))

@@ -24,6 +24,8 @@ from .errors import DigestError, FerryError, ProblemError, UnreachableError
 from .events import EventStream
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from .models import EventPage
 
 #: Bytes, a path, an open file, or parts. Only the first two can be sent again after a lost connection.
@@ -174,6 +176,12 @@ class Transport:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.server!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close the idle connections. The client opens new ones if it is used again."""
