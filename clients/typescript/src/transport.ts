@@ -33,7 +33,8 @@ export interface Request {
   wait?: number;
   key?: string;
   accept?: string;
-  timeout?: number;
+  /** The seconds without a byte of content after which a reply breaks off, if they differ from the client's timeout. */
+  idle?: number;
   retries?: number;
   signal?: AbortSignal;
 }
@@ -169,7 +170,7 @@ class IdleTimer {
   readonly #controller = new AbortController();
   readonly #abort = () => this.#controller.abort(this.caller?.reason);
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #hasExpired = false;
+  #expired: number | undefined;
 
   constructor(readonly seconds: number, readonly caller: AbortSignal | undefined) {
     if (caller?.aborted) this.#abort();
@@ -182,7 +183,7 @@ class IdleTimer {
 
   start(seconds = this.seconds): void {
     this.#timer = setTimeout(() => {
-      this.#hasExpired = true;
+      this.#expired = seconds;
       this.#controller.abort();
     }, seconds * 1000);
   }
@@ -200,7 +201,7 @@ class IdleTimer {
   /** The error to throw: that of the caller's signal, or one that names the cause. */
   error(message: string, cause: unknown): unknown {
     if (this.caller?.aborted) return this.caller.reason;
-    const reason = this.#hasExpired ? `no byte for ${this.seconds} s` : describe(cause);
+    const reason = this.#expired !== undefined ? `no byte for ${this.#expired} s` : describe(cause);
     return new UnreachableError(`${message}: ${reason}`, {cause});
   }
 }
@@ -268,9 +269,9 @@ export abstract class Transport {
     } else if (body !== undefined) {
       headers.set('Content-Type', request.contentType ?? 'application/octet-stream');
     }
-    const idle = new IdleTimer(request.timeout ?? this.timeout, request.signal);
+    const idle = new IdleTimer(request.idle ?? this.timeout, request.signal);
     // An upload may last as long as it makes progress, which `fetch` does not show.
-    if (typeof body !== 'object') idle.start(idle.seconds + (request.wait ?? 0));
+    if (typeof body !== 'object') idle.start(this.timeout + (request.wait ?? 0));
     let response: Response;
     try {
       const init = {method: request.method, headers, body, signal: idle.signal, redirect: 'manual', duplex: 'half'};
@@ -315,7 +316,7 @@ export abstract class Transport {
     // The stream itself repeats a failed connection.
     const connect = (last: string, signal: AbortSignal) => this.send({
       method: 'GET', path, query: rest, fields: {'Last-Event-ID': last}, accept: 'text/event-stream',
-      timeout: this.heartbeatTimeout, retries: 0, signal});
+      idle: this.heartbeatTimeout, retries: 0, signal});
     return new EventStream(position, connect, options);
   }
 }

@@ -121,6 +121,11 @@ class ContentReply:
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise UnreachableError(f"the reply broke off: {error!r}") from error
 
+    def set_timeout(self, seconds: float) -> None:
+        """Change the seconds without a byte after which the reply breaks off."""
+        if self._connection.sock:
+            self._connection.sock.settimeout(seconds)
+
     def abort(self) -> None:
         """Close the connection, also while another thread reads from it."""
         if sock := self._connection.sock:
@@ -221,7 +226,7 @@ class Transport:
     def _send(self, method: str, path: str, *, query: Optional[Mapping[str, Any]] = None,
               fields: Optional[Mapping[str, Optional[str]]] = None, body: Any = None, content: Optional[Content] = None,
               content_type: str = "application/json", wait: Optional[float] = None, key: Optional[str] = None,
-              accept: str = "application/json", timeout: Optional[float] = None, retries: int = RETRIES) -> ContentReply:
+              accept: str = "application/json", retries: int = RETRIES) -> ContentReply:
         """Send a request, and repeat it after failures if the service carries a repeat out at most once."""
         headers = {"Accept": accept, "User-Agent": "ferry-client-python"}
         headers.update({name: value for name, value in (fields or {}).items() if value is not None})
@@ -236,7 +241,7 @@ class Transport:
         if content is not None:
             headers["Content-Type"] = content_type
         target = self._prefix + path + _query(query or {})
-        limit = (self.timeout if timeout is None else timeout) + (wait or 0)
+        limit = self.timeout + (wait or 0)
         repeats = (method == "GET" or key is not None) and (content is None or isinstance(content, (bytes, os.PathLike)))
         for attempt in range(retries + 1):
             try:
@@ -299,8 +304,9 @@ class Transport:
     def _events(self, path: str, query: Dict[str, Any], on_disconnect: Optional[Callable[[Exception], None]]) -> EventStream:
         def connect(last: str) -> ContentReply:
             # The stream itself repeats a failed connection.
-            return self._send("GET", path, query=query, fields={"Last-Event-ID": last}, accept="text/event-stream",
-                              timeout=self.heartbeat_timeout, retries=0)
+            reply = self._send("GET", path, query=query, fields={"Last-Event-ID": last}, accept="text/event-stream", retries=0)
+            reply.set_timeout(self.heartbeat_timeout)
+            return reply
 
         after = query.pop("after")
         if after is None:
