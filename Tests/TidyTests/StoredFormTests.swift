@@ -38,6 +38,7 @@ import Testing
     let writers: Set = [
       // Bytes of clients and origins.
       "BlobStore/FileDraft.swift", "BlobStore/DirectoryBlobs.swift", "EventLoop/Disk.swift",
+      "FerryClient/Session/BodyFiles.swift",
       "HTTPCache/Storage/CacheFile.swift", "HTTPCache/Storage/CacheDisk.swift",
       // Text for people and log collectors.
       "EventLoop/StandardOutput.swift",

@@ -1,0 +1,165 @@
+internal import Synchronization
+
+/// The configuration of sessions. `URLSessionConfiguration` in Apple's URLSession.
+///
+/// The properties are those of `Values`. A session copies them when it is created, so a later change does not reach it.
+@dynamicMemberLookup
+public final class FerrySessionConfiguration: Sendable {
+  private let values: Mutex<Values>
+
+  /// Creates a configuration with these properties.
+  public init(_ values: Values) { self.values = Mutex(values) }
+
+  /// A session whose cookies, cache and permanent credentials are stored on the service's disk.
+  public static var `default`: FerrySessionConfiguration { FerrySessionConfiguration(Values()) }
+
+  /// A session of which the service writes nothing to its disk.
+  public static var ephemeral: FerrySessionConfiguration {
+    var values = Values(kind: .ephemeral)
+    values.urlCache = FerryCache(memoryCapacity: 4 << 20, diskCapacity: 0)
+    return FerrySessionConfiguration(values)
+  }
+
+  /// A session whose tasks continue without this program. A later session with the same identifier receives their events.
+  public static func background(withIdentifier identifier: String) -> FerrySessionConfiguration {
+    var values = Values(kind: .background(identifier))
+    values.urlCache = nil
+    return FerrySessionConfiguration(values)
+  }
+
+  /// All properties.
+  public var all: Values { values.withLock { $0 } }
+
+  /// One property.
+  public subscript<Property: Sendable>(dynamicMember path: WritableKeyPath<Values, Property>) -> Property {
+    get { all[keyPath: path] }
+    set {
+      var changed = all
+      changed[keyPath: path] = newValue
+      values.withLock { $0 = changed }
+    }
+  }
+
+  /// The identifier of a background session.
+  public var identifier: String? { all.identifier }
+
+  /// Returns a configuration with the same properties, which can change independently.
+  public func copy() -> FerrySessionConfiguration { FerrySessionConfiguration(all) }
+}
+
+extension FerrySessionConfiguration {
+  /// The properties of a configuration.
+  public struct Values: Sendable {
+    enum Kind: Sendable, Equatable {
+      case `default`, ephemeral
+      case background(String)
+    }
+    let kind: Kind
+
+    /// The service that runs the tasks. Ferry's own addition.
+    public var server = FerryServer.environment
+    /// The use of the cache for requests without a policy of their own.
+    public var requestCachePolicy = FerryRequest.CachePolicy.useProtocolCachePolicy
+    /// Seconds without any progress after which a task ends with `FerryError.timedOut`.
+    public var timeoutIntervalForRequest = 60.0
+    /// Seconds after the start of a task after which it ends with `FerryError.timedOut`.
+    public var timeoutIntervalForResource = 604_800.0
+    /// The class of the traffic of requests without a class of their own.
+    public var networkServiceType = FerryRequest.NetworkServiceType.default
+    /// Whether tasks may use interfaces that the operator classifies as cellular.
+    public var allowsCellularAccess = true
+    /// Whether tasks may use interfaces that the operator classifies as expensive.
+    public var allowsExpensiveNetworkAccess = true
+    /// Whether tasks may use interfaces that the operator classifies as constrained.
+    public var allowsConstrainedNetworkAccess = true
+    /// Whether a task without a usable network waits for one.
+    public var waitsForConnectivity = false
+    /// Whether the tasks of a background session wait for a good time.
+    public var isDiscretionary = false
+    /// Whether the service posts `session.handleEvents` to the delegate's webhook.
+    public var sessionSendsLaunchEvents = true
+    /// The maximum number of the session's connections to one origin.
+    public var httpMaximumConnectionsPerHost = 6
+    /// Whether requests wait for a connection that they can share (HTTP/2).
+    public var httpShouldUsePipelining = false
+    /// Whether requests carry the session's cookies.
+    public var httpShouldSetCookies = true
+    /// The cookies that the session stores.
+    public var httpCookieAcceptPolicy = CookieAcceptPolicy.onlyFromMainDocumentDomain
+    /// Header fields of all requests. The fields of a request override them.
+    public var httpAdditionalHeaders: [String: String]?
+    /// The oldest version of TLS.
+    public var tlsMinimumSupportedProtocolVersion = TLSVersion.TLSv12
+    /// The newest version of TLS.
+    public var tlsMaximumSupportedProtocolVersion = TLSVersion.TLSv13
+    /// The session's cache; `nil` for none.
+    public var urlCache: FerryCache? = FerryCache(memoryCapacity: 4 << 20, diskCapacity: 20 << 20)
+    /// Whether the session stores credentials.
+    public var urlCredentialStorage = true
+    /// Proxies by kind (`http`, `https`, `socks5`), as URLs. It replaces `connectionProxyDictionary`.
+    public var proxies: [String: String]?
+    /// The retries of tasks; `nil` for the service's default. Ferry's own addition.
+    public var retry: FerryRetry?
+    /// The maximum rate of all tasks together, in bytes a second. Ferry's own addition.
+    public var maximumBytesPerSecond: Int64?
+    /// Seconds for which the service keeps the body of a task that has ended. Ferry's own addition.
+    public var bodyRetention = 86_400.0
+    /// Whether the session follows redirects from https to http. Ferry's own addition.
+    public var allowsInsecureRedirects = false
+    /// PEM text of further certificate authorities. Ferry's own addition.
+    public var tlsAdditionalRootCertificates: String?
+    /// Names of further header fields whose values are secret. Ferry's own addition.
+    public var secretHeaderFields: [String] = []
+    /// Seconds after which a decision of the delegate expires, and its default applies. Ferry's own addition.
+    public var decisionTimeout = 600.0
+
+    init(kind: Kind = .default) { self.kind = kind }
+
+    /// The identifier of a background session.
+    public var identifier: String? { if case .background(let name) = kind { name } else { nil } }
+  }
+
+  /// The cookies that a session stores. `HTTPCookie.AcceptPolicy`.
+  public enum CookieAcceptPolicy: String, Sendable, CaseIterable {
+    case always, never, onlyFromMainDocumentDomain
+  }
+
+  /// A version of TLS. `tls_protocol_version_t`.
+  public enum TLSVersion: String, Sendable, CaseIterable {
+    case TLSv10 = "TLSv1.0"
+    case TLSv11 = "TLSv1.1"
+    case TLSv12 = "TLSv1.2"
+    case TLSv13 = "TLSv1.3"
+  }
+}
+
+/// The capacities of a session's cache. `URLCache` in Apple's URLSession. The service selects the place.
+public struct FerryCache: Sendable, Hashable {
+  /// The capacity in memory, in bytes.
+  public var memoryCapacity: Int
+  /// The capacity on the service's disk, in bytes.
+  public var diskCapacity: Int
+
+  /// Creates the capacities of a cache, in bytes.
+  public init(memoryCapacity: Int, diskCapacity: Int) {
+    self.memoryCapacity = memoryCapacity
+    self.diskCapacity = diskCapacity
+  }
+}
+
+/// The retries of a task. Ferry's own addition.
+public struct FerryRetry: Sendable, Hashable {
+  /// The maximum number of attempts; `nil` for no limit except `timeoutIntervalForResource`.
+  public var maximumAttempts: Int?
+  /// The pause before the second attempt, in seconds. Later pauses are longer.
+  public var backoff: Double
+  /// The statuses that Ferry retries; `nil` for 429 and 503.
+  public var statuses: [Int]?
+
+  /// Creates the rules of retries.
+  public init(maximumAttempts: Int? = nil, backoff: Double = 1, statuses: [Int]? = nil) {
+    self.maximumAttempts = maximumAttempts
+    self.backoff = backoff
+    self.statuses = statuses
+  }
+}

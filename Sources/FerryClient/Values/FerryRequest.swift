@@ -1,0 +1,84 @@
+public import FoundationEssentials
+
+/// A request of a task. `URLRequest` in Apple's URLSession.
+public struct FerryRequest: Sendable, Hashable {
+  /// The use of the session's cache. `URLRequest.CachePolicy`.
+  public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
+    case useProtocolCachePolicy, reloadIgnoringLocalCacheData, reloadIgnoringLocalAndRemoteCacheData
+    case returnCacheDataElseLoad, returnCacheDataDontLoad, reloadRevalidatingCacheData
+  }
+
+  /// The class of the request's traffic. `URLRequest.NetworkServiceType`.
+  public enum NetworkServiceType: String, Sendable, Hashable, CaseIterable {
+    case `default`, video, background, voice, responsiveData, avStreaming, responsiveAV, callSignaling
+  }
+
+  /// The URL. A task without one ends with `FerryError.unsupportedURL`.
+  public var url: URL?
+  /// The method, `GET` by default.
+  public var httpMethod: String? = "GET"
+  /// The header fields. A value replaces that of `FerrySessionConfiguration.httpAdditionalHeaders`.
+  public var allHTTPHeaderFields: [String: String]?
+  /// The body, if the task has no other.
+  public var httpBody: Data?
+  /// The body as a stream, if the task has no other.
+  public var httpBodyStream: FerryBodyStream?
+  /// The use of the cache. `nil` stands for `FerrySessionConfiguration.requestCachePolicy`.
+  public var requestCachePolicy: CachePolicy?
+  /// Seconds without any progress after which the task ends with `FerryError.timedOut`. `nil` stands for the session's value.
+  public var requestTimeoutInterval: Double?
+  /// The URL of the document that the request belongs to, for the acceptance of cookies.
+  public var mainDocumentURL: URL?
+  /// Whether the request carries the session's cookies, and its responses set them.
+  public var httpShouldHandleCookies = true
+  /// Whether the request may use interfaces that the operator classifies as cellular.
+  public var allowsCellularAccess = true
+  /// Whether the request may use interfaces that the operator classifies as expensive.
+  public var allowsExpensiveNetworkAccess = true
+  /// Whether the request may use interfaces that the operator classifies as constrained.
+  public var allowsConstrainedNetworkAccess = true
+  /// The class of the request's traffic.
+  public var networkServiceType = NetworkServiceType.default
+
+  /// Creates a request. Without a value, the session's applies.
+  public init(url: URL, cachePolicy: CachePolicy? = nil, timeoutInterval: Double? = nil) {
+    self.url = url
+    requestCachePolicy = cachePolicy
+    requestTimeoutInterval = timeoutInterval
+  }
+
+  /// The use of the cache, with the default of URLSession.
+  public var cachePolicy: CachePolicy {
+    get { requestCachePolicy ?? .useProtocolCachePolicy }
+    set { requestCachePolicy = newValue }
+  }
+
+  /// Seconds without any progress, with the default of URLSession.
+  public var timeoutInterval: Double {
+    get { requestTimeoutInterval ?? 60 }
+    set { requestTimeoutInterval = newValue }
+  }
+
+  /// Returns the value of a header field. The case of the name does not matter.
+  public func value(forHTTPHeaderField field: String) -> String? {
+    name(of: field).flatMap { allHTTPHeaderFields?[$0] }
+  }
+
+  /// Sets the value of a header field, or removes the field if the value is `nil`.
+  public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {
+    let name = name(of: field) ?? field
+    allHTTPHeaderFields = allHTTPHeaderFields ?? [:]
+    allHTTPHeaderFields?[name] = value
+  }
+
+  /// Appends a value to a header field, after a comma.
+  public mutating func addValue(_ value: String, forHTTPHeaderField field: String) {
+    let old = self.value(forHTTPHeaderField: field)
+    setValue(old.map { "\($0),\(value)" } ?? value, forHTTPHeaderField: field)
+  }
+
+  private func name(of field: String) -> String? {
+    let lowercased = field.lowercased()
+    return allHTTPHeaderFields?.keys.first { $0.lowercased() == lowercased }
+  }
+}
