@@ -447,7 +447,7 @@ package.targets += [
   .testTarget(
     name: "EndToEndTests",
     dependencies: [
-      "ferry", "FerrySettings", "EventLoop", "Processes", "TestSupport", "JSON",
+      "ferry", "FerryClient", "FerrySettings", "EventLoop", "Processes", "TestSupport", "JSON",
       .product(name: "Crypto", package: "swift-crypto"),
     ],
     swiftSettings: language),

@@ -160,7 +160,9 @@ package struct JournalReview: Sendable {
       faults.append("\(id) (\(circumstances.kind), \(circumstances.sessionType)): \(fault)\n    \(story)")
     }
     guard !journal.isPruned else { return }
-    for (id, story) in sessions.sorted(by: { $0.key < $1.key }) where !cutSessions.contains(id) {
+    for (id, story) in sessions.sorted(by: { $0.key < $1.key })
+    // A client may have deleted all tasks, and their events with them.
+    where !cutSessions.contains(id) && story.words != [.finishedEvents] {
       guard let fault = story.violation ?? differenceFromRow(id, story) else { continue }
       faults.append("\(id): \(fault)\n    \(story.words.map { "\($0)" }.joined(separator: " · "))")
     }
