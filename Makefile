@@ -8,7 +8,7 @@ RELEASE_FLAGS = -c release --scratch-path $(RELEASE_PLACE) --static-swift-stdlib
 	-Xcc -ffunction-sections -Xcc -fdata-sections \
 	-Xcc -ffile-prefix-map=$(CURDIR)=. -Xcc -ffile-prefix-map=$(RELEASE_PLACE)=.build
 
-.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check prose race side-by-side cost load kill deliveries group-completion takeover idle faults cache uptime fairness dead-endpoints get growth fuzz parsers fuzz-parsers simulate clients generate-clients schemathesis clean
+.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check prose race side-by-side cost load kill deliveries group-completion takeover idle faults cache uptime fairness dead-endpoints get growth fuzz parsers fuzz-parsers simulate clients generate-clients schemathesis swift-examples clean
 
 demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -165,6 +165,9 @@ generate-clients:
 	@scripts/install-packages.sh venv
 	@scripts/test-venv.sh
 	.build/test-venv/bin/python clients/generate.py
+# Builds and runs the programs of examples/swift, which use FerryClient from another package.
+swift-examples: release
+	scripts/swift-examples.py
 
 # SEED and EXAMPLES (of each operation) are optional.
 schemathesis: release

@@ -212,7 +212,7 @@ struct TaskCallMachine: Sendable {
     guard body == .arriving else { return [] }
     received += style == .delegate ? Int64(bytes.count) : 0
     if style != .completionHandler {
-      // A question about the cache comes first, because the body ends after its answer.
+      // A decision about the cache comes first, because the body ends after its answer.
       let events = held
       held = []
       var due: [TaskEvent] = []

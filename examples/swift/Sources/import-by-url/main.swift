@@ -1,0 +1,20 @@
+// Imports a file by its URL: the service downloads it and posts a message to the webhook at the end.
+// Usage: import-by-url URL WEBHOOK-URL
+import FerryClient
+import Foundation
+
+guard CommandLine.arguments.count == 3, let url = URL(string: CommandLine.arguments[1]),
+  let webhook = URL(string: CommandLine.arguments[2])
+else { exit(64) }
+
+let task = FerrySession.shared.downloadTask(with: url)
+task.completionWebhook = webhook
+task.failOnStatus = true
+task.labels = ["source": "example"]
+task.resume()
+
+// The import continues without this program, which ends when the service has stored the task.
+do { print("created", try await task.identifierInService()) } catch {
+  print("failed: \(error)")
+  exit(1)
+}
