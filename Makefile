@@ -165,6 +165,7 @@ generate-clients:
 	@scripts/install-packages.sh venv
 	@scripts/test-venv.sh
 	.build/test-venv/bin/python clients/generate.py
+
 # Builds and runs the programs of examples/swift, which use FerryClient from another package.
 swift-examples: release
 	scripts/swift-examples.py
