@@ -140,7 +140,8 @@ let package = Package(
     .target(
       name: "BlobStore",
       dependencies: [
-        "TransferModel", "EventLoop", "CLinux", .product(name: "Crypto", package: "swift-crypto"),
+        "Limits", "TransferModel", "EventLoop", "CLinux",
+        .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: optimized),
     .target(
       name: "Records",
@@ -407,7 +408,7 @@ package.targets += [
   .target(
     name: "SimulatedStores",
     dependencies: [
-      "TransferModel", "TransferCore", "Ledger", "MemoryLedger", "BlobStore",
+      "TransferModel", "TransferCore", "Ledger", "MemoryLedger", "BlobStore", "EventLoop",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
     ], path: "Tests/SimulatedStores", swiftSettings: optimizedSafe),

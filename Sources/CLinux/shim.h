@@ -32,6 +32,33 @@ static inline int clinux_rename_new(const char *_Nonnull path, const char *_Nonn
   return (int)syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, new_path, 1U /* RENAME_NOREPLACE */);
 }
 
+/// renameat2(2): renames a name of one directory to a name of another.
+static inline int clinux_rename_at(
+    int directory, const char *_Nonnull name, int new_directory, const char *_Nonnull new_name, unsigned flags) {
+  return (int)syscall(SYS_renameat2, directory, name, new_directory, new_name, flags);
+}
+
+/// openat2(2) with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and RESOLVE_NO_MAGICLINKS: opens a path below a directory
+/// and follows no symbolic link. Fails with ENOSYS before Linux 5.6.
+static inline int clinux_open_beneath(int directory, const char *_Nonnull path, int flags, mode_t mode) {
+  struct {
+    uint64_t flags, mode, resolve;
+  } how = {(uint64_t)(unsigned)flags, (flags & O_CREAT) ? mode : 0, 0x08 | 0x04 | 0x02};
+  int descriptor;
+  // A rename elsewhere during the walk causes EAGAIN.
+  for (int attempt = 0; attempt < 100; attempt++) {
+    descriptor = (int)syscall(437 /* SYS_openat2 */, directory, path, &how, sizeof how);
+    if (descriptor >= 0 || (errno != EAGAIN && errno != EINTR)) break;
+  }
+  return descriptor;
+}
+
+/// copy_file_range(2): copies bytes inside the kernel, or shares them if the file system can.
+static inline ssize_t clinux_copy_range(int source, off_t from, int target, off_t to, size_t count) {
+  int64_t in = from, out = to;
+  return syscall(SYS_copy_file_range, source, &in, target, &out, count, 0U);
+}
+
 /// Returns 1 if this descriptor is the only one of its file. Returns 0 if another exists or the answer is
 /// unknown. The kernel grants a write lease only for such a file of the same user (fcntl(2), F_SETLEASE). A
 /// process that opens the file meanwhile causes SIGURG, which is ignored by default.

@@ -25,6 +25,8 @@ package struct TransferJob: Sendable {
   package var prefersIncrementalDelivery = true
   /// `nil` for none, as for most tasks.
   @IndirectOptional package var requirements: ResponseRequirements?
+  /// The destination of a download, which is checked before the request.
+  @IndirectOptional package var destination: Destination?
   /// The statuses that fail an attempt, whose responses are not cached. `nil` in background sessions, which have no cache.
   @IndirectOptional package var retry: RetryConfiguration?
   /// The place at which a download or upload continues.

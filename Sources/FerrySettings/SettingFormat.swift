@@ -12,6 +12,8 @@ package enum SettingFormat: Sendable, Equatable {
   /// True or false. On the command line, the presence of the flag means true.
   case flag
   case choice([String])
+  /// The permissions of a file in octal digits.
+  case mode
   /// Several items. A text separates them by any of `separators`; repeated options are joined with `joint`.
   case list(item: String, separators: String, joint: Character)
 
@@ -25,6 +27,7 @@ package enum SettingFormat: Sendable, Equatable {
     case .decimal: "number"
     case .flag: "flag"
     case .choice: "word"
+    case .mode: "mode"
     case .list(let item, _, _): item
     }
   }
@@ -40,6 +43,7 @@ package enum SettingFormat: Sendable, Equatable {
     case .decimal: "number, 0 or more"
     case .flag: "`true` or `false`"
     case .choice(let words): words.map { "`\($0)`" }.joined(separator: ", ")
+    case .mode: "octal mode from `0400` to `0777`"
     case .list(let item, let separators, _): "\(item), or several with \(Self.words(separators)) between them"
     }
   }

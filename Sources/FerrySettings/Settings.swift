@@ -51,7 +51,20 @@ package struct Settings: Sendable {
         \(catalogue.tokenFile.option) or \(catalogue.tokens.variable), or listen on a loopback address
         """)
     }
+    try settings.checkTenantsOfDestinations()
     return settings
+  }
+
+  /// Checks that each directory of destinations has a tenant if there are tokens, and only then.
+  private func checkTenantsOfDestinations() throws(SettingsError) {
+    for entry in self.destinationDirectory.entries where (entry.tenant == nil) != tokens.isEmpty {
+      throw SettingsError(
+        \.destinationDirectory,
+        tokens.isEmpty
+          ? "'\(entry.description)' names a tenant, but there are no tokens; write \(entry.path)"
+          : "'\(entry.description)' names no tenant, which tokens require; write it like \(tokens[0].tenant.name)=\(entry.path)"
+      )
+    }
   }
 
   /// Returns the address on which the service listens. No other setting is read, and no file that another setting names.

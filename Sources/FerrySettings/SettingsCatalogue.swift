@@ -16,6 +16,32 @@ package struct SettingsCatalogue: Sendable {
     "data-directory", .directory, initial: "ferry-data", .forWorker,
     help: "Directory for the database, bodies, files and keys; `ferry serve` creates it.")
 
+  package let destinationDirectory = Setting(
+    "destination-directory", .list(item: "directory", separators: ",\n", joint: "\n"),
+    initial: DestinationDirectories(), .forWorker,
+    help: """
+      Directory below which downloads may become files (`destination` of a task), as in `/srv/media`; may be repeated. With \
+      tokens, each belongs to one tenant, as in `acme=/srv/acme`.
+      """
+  ) { text throws(SettingFault) in
+    do throws(DestinationDirectories.Fault) {
+      return try DestinationDirectories(
+        parsing: text.split { $0 == "," || $0 == "\n" }.map { String($0) })
+    } catch { throw SettingFault(error.message) }
+  }
+
+  package let destinationMode = Setting(
+    "destination-mode", .mode, initial: UInt32(0o640), defaultText: "0640",
+    help:
+      "Permissions of the files at destinations. Directories that Ferry creates can also be searched by all who can read the files."
+  ) { text throws(SettingFault) in
+    guard text.utf8.count <= 4, let mode = UInt32(text, radix: 8), (0o400...0o777).contains(mode) else {
+      throw SettingFault(
+        "'\(text)' is not a mode that its owner can read; write it in octal digits, like 0640")
+    }
+    return mode
+  }
+
   package let allowNetwork = Setting.list(
     "allow-network", item: "network", separators: ", ", .forWorker,
     help:

@@ -83,7 +83,7 @@ extension SettingFormat {
     case .integer, .decimal:
       return value.integer.map { String($0) } ?? value.double.flatMap { $0.isFinite ? String($0) : nil }
     case .flag: return value.bool.map { String($0) }
-    case .address, .directory, .file, .choice: return nil
+    case .address, .directory, .file, .choice, .mode: return nil
     }
   }
 
@@ -92,7 +92,7 @@ extension SettingFormat {
     case .integer, .decimal: "a number"
     case .flag: "true or false"
     case .list: "an array of strings, or a string"
-    case .address, .directory, .file, .choice: "a string"
+    case .address, .directory, .file, .choice, .mode: "a string"
     }
   }
 }

@@ -259,6 +259,17 @@ package enum Limits {
   package static let ranges = Limit(
     "ranges", 1000, "range requests of one download", beyond: "the task ends with networkConnectionLost")
 
+  // MARK: Destinations
+
+  package static let destinationBytes = Limit(
+    "destination", 4000, "path of a download's destination", in: .bytes, beyond: refused)
+  package static let destinationNameBytes = Limit(
+    "destination-name", 255, "one name in the path of a download's destination", in: .bytes,
+    beyond: "400 with the field")
+  package static let destinationNames = Limit(
+    "destination-names", 1000, "names that a download with `ifExists` `rename` tries",
+    beyond: "the task ends with destinationFailed")
+
   // MARK: Reachability
 
   package static let probes = Limit(
@@ -361,7 +372,8 @@ package enum Limits {
     redirects, partHeadBytes, contentCodings, discardedBytes, repeats, staleNonces, trustedChains,
     authenticatedPlaces, authenticatedRealms, authenticatedPaths, challenges, uploadAppends,
     partDelimiterBytes, partsUnderWay, uploadCorrections, uploadOrigins, cacheVariants, replyTextBytes,
-    ranges, probes, probesOfTenant, waitingProbes, probeWaitSeconds, endpoints, endpointFields,
+    ranges, destinationBytes, destinationNameBytes, destinationNames, probes, probesOfTenant, waitingProbes,
+    probeWaitSeconds, endpoints, endpointFields,
     endpointConcurrency,
     webhookAttempts, slowAttempts, destinations, waitingDestinations, destinationDeliveries,
     waitingDeliveryBytes, keptAttempts,

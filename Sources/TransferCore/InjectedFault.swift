@@ -24,6 +24,8 @@ package enum InjectedFault: String, CaseIterable, Sendable {
   case becomesInvalidTooEarly, asksTheCancelled, ignoresTheExpiry
   case startsFormerRequests, losesRequestChanges
   case showsTheFailedAttempt, losesTheRetryTimer, retriesAfterTheResponse
+  // Files at destinations
+  case forgetsTheMark
 
   #if DEBUG
     /// The fault that is active in the current task and its children.

@@ -201,6 +201,8 @@ extension RetryPolicy {
     case .destinationNotPermitted, .quotaExceeded, .bodyTooLarge, .attemptLimitReached: false
     // The origin would send the same again. `next` decides about statuses.
     case .contentMismatch, .httpStatus: false
+    // The operator or the client must change something at the destination.
+    case .destinationFailed: false
     }
   }
 }

@@ -94,6 +94,8 @@ package struct SessionEffects: Sendable {
   package var droppedUploads: [any BodyToken] = []
   package var timers: [TimerChange] = []
   package var trials: [TrialChange] = []
+  /// Steps with the files of destinations.
+  package var placements: [PlacementStep] = []
   /// Tasks whose response head has arrived or will never arrive. Clients that wait for the head continue.
   package var respondedTasks: [TaskID] = []
 
@@ -101,6 +103,8 @@ package struct SessionEffects: Sendable {
 
   /// Tasks that have ended. `SessionInput.endsCommitted` reports their commit to the machine.
   package var ended: [TaskID] = []
+  /// Temporary files of destinations that get their final names.
+  package var renames: [PlacementStep] = []
   /// Tasks that can be evicted. `SessionInput.evict` reports their commit to the machine.
   package var evictions: [Eviction] = []
 
@@ -129,7 +133,7 @@ package struct SessionEffects: Sendable {
     events.isEmpty && isProgressOnly && engineCommands.isEmpty && openedBodies.isEmpty
       && unwantedBodies.isEmpty
       && droppedUploads.isEmpty && timers.isEmpty && trials.isEmpty && respondedTasks.isEmpty
-      && evictions.isEmpty
+      && evictions.isEmpty && placements.isEmpty && renames.isEmpty
   }
 
   /// Adds a command for the engine or the worker, whichever runs the session's tasks.

@@ -34,6 +34,8 @@ package enum SessionInput: Sendable {
   // MARK: Engine and worker
 
   case fact(TransferFact)
+  /// Reports the result of a step with the file of a destination.
+  case placement(TaskID, PlacementReport)
 
   // MARK: Clocks
 

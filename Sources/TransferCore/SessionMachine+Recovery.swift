@@ -54,7 +54,8 @@ extension SessionMachine {
     _ task: TransferTask, at now: InputContext, into effects: inout SessionEffects
   ) {
     tally.recover()
-    guard effects.runsInWorker else {
+    // The transfer of a task that was being placed has ended, also in the worker.
+    guard effects.runsInWorker, task.placement == nil else {
       tasks.insert(TaskMachine(task, at: .idle(goesOn: task.executionState.goesOn)))
       if task.state == .suspended { change(task.id) { _, _ in } } else { interrupted.append(task.id) }
       return

@@ -30,6 +30,8 @@ extension SessionMachine {
       if task.state == .running { effects.emit(task.stateEvent(at: now.wall), of: task, in: session) }
     }
     effects.created += created
+    // The received body is in another column of the row than the specification.
+    for task in created where task.placement != nil { effects.update(task) }
     effects.lastIdentifier = created.last?.taskIdentifier
     return .created(created)
   }

@@ -169,6 +169,8 @@ package struct SessionMachine: Sendable {
     case .invalidate: return invalidate(at: now, into: &effects)
     case .cancelTasks(let ids): cancel(ids, at: now, into: &effects)
     case .fact(let fact): change(continued.subject(of: fact)) { $0.handle(fact, $1, at: now, into: &effects) }
+    case .placement(let id, let report):
+      change(id) { $0.handle(report, $1, at: now, into: &effects) }
     case .decisionExpired(let id, let decision):
       change(id) { $0.expire(decision, $1, at: now, into: &effects) }
     case .begin(let id):

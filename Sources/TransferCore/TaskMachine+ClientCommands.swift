@@ -41,11 +41,14 @@ extension TaskMachine {
     keepsPartial: Bool, _ session: borrowing TransferSession, at now: InputContext,
     into effects: inout SessionEffects
   ) {
-    guard task.lifecycle.cancel() == .cancel else { return }
+    guard !isBeingRenamed, task.lifecycle.cancel() == .cancel else { return }
     settle(.withdrawn, session, at: now.wall, into: &effects)
     effects.emit(task.stateEvent(at: now.wall), of: task, in: session)
     if executionState.isSubmitted {
       effects.send(.cancel(keepsPartial: keepsPartial), of: id)
+      effects.update(task)
+    } else if executionState == .placing {
+      effects.placements.append(.cancel(id))
       effects.update(task)
     } else {
       var outcome = task.outcome(.cancelled, "cancelled", at: now.wall)
@@ -84,7 +87,9 @@ extension TaskMachine {
   mutating func startIfReady(
     _ session: borrowing TransferSession, at now: InputContext, into effects: inout SessionEffects
   ) {
-    guard task.state == .running, isIdle, !mustWait(session, at: now, into: &effects) else { return }
+    guard task.state == .running, isIdle else { return }
+    guard task.placement == nil else { return startPlacement(session, at: now, into: &effects) }
+    guard !mustWait(session, at: now, into: &effects) else { return }
     let (hasBegun, goesOn) = (task.firstAttempt != .notStarted, executionState.goesOn)
     let isLeaving = effects.isLeaving && !effects.runsInWorker
     // A service that hands over a session starts only tasks whose start was announced already.

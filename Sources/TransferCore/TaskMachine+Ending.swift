@@ -12,8 +12,13 @@ extension TaskMachine {
     var outcome = told
     if task.state == .canceling {
       // A task that is being cancelled ends as cancelled, even if its transfer has succeeded (Apple, URLSessionTask.cancel()).
-      if case .file = outcome.body { effects.unwantedBodies.append(BlobKey(id, .body, outcome.blob)) }
+      if case .file = outcome.body, task.placement == nil {
+        effects.unwantedBodies.append(BlobKey(id, .body, outcome.blob))
+      }
       outcome.endAsCancelled()
+    }
+    if let placement = task.placement, outcome.body == nil {
+      discardBody(of: placement.outcome, session, into: &effects)
     }
     settle(.withdrawn, session, at: outcome.endedAt, into: &effects)
     if task.earliestBeginDate != nil || task.retryCount > 0 || effects.submissions.isLarge(task) {
@@ -32,7 +37,9 @@ extension TaskMachine {
     if let file = task.replacementBodyKey, ended.replacementBodyKey != file {
       effects.unwantedBodies.append(file)
     }
-    if case .memory(let bytes) = outcome.body { effects.smallBodies.append((id, bytes)) }
+    if case .memory(let bytes) = outcome.body, outcome.placed == nil {
+      effects.smallBodies.append((id, bytes))
+    }
     effects.update(ended)
     effects.ended.append(id)
     if now.hasProgressListeners, let delivery = ended.wholeDataEvent {
@@ -106,7 +113,7 @@ extension TransferTask {
   package func ended(with outcome: TransferOutcome, keptFor retention: Double) -> TransferTask {
     var task = self
     _ = task.lifecycle.complete()
-    (task.retryWait, task.retryProgress) = (nil, nil)
+    (task.retryWait, task.retryProgress, task.placement) = (nil, nil, nil)
     task.firstAttempt.end()
     task.currentRequest = outcome.currentRequest
     task.response = outcome.response
@@ -119,8 +126,10 @@ extension TransferTask {
     let expiresAt = outcome.endedAt.adding(seconds: retention)
     task.partialExpiresAt = outcome.partial == nil ? nil : expiresAt
     if outcome.body != nil {
+      let placed = outcome.placed
       task.body = TaskBody(
-        size: outcome.size, sha256: outcome.sha256, expiresAt: expiresAt, blob: outcome.blob)
+        size: outcome.size, sha256: outcome.sha256, expiresAt: placed == nil ? expiresAt : nil,
+        blob: placed == nil ? outcome.blob : nil, placed: placed)
     }
     return task
   }
@@ -141,7 +150,7 @@ extension TransferTask {
       TransferEvent(type, at: time, session: sessionID, task: id, payload)
     }
     var events: [TransferEvent] = []
-    if kind == .download, let body {
+    if kind == .download, error == nil, let body {
       events.append(
         event(
           .downloadTaskDidFinishDownloading,

@@ -6,7 +6,7 @@ extension TaskMachine {
     _ fact: TransferFact, _ session: borrowing TransferSession, at now: InputContext,
     into effects: inout SessionEffects
   ) {
-    guard !isEnding else { return }
+    guard !isEnding, executionState != .placing else { return }
     if case .leaving = executionState, fact.isAnswered { return }
     if case .restarting(let isMoved) = executionState {
       return handle(fact, ofFormerRequest: isMoved, session, at: now, into: &effects)
@@ -25,6 +25,7 @@ extension TaskMachine {
       } else if retries(after: &outcome, session, at: now, into: &effects) {
         return
       }
+      guard !beginPlacement(of: outcome, session, into: &effects) else { return }
       end(outcome, session, at: now, into: &effects)
     case .keptPartial(_, let point):
       task.partial = point

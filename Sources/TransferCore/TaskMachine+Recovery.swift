@@ -7,6 +7,7 @@ extension TaskMachine {
     _ session: borrowing TransferSession, at now: InputContext, into effects: inout SessionEffects
   ) {
     switch task.state {
+    case .running where task.placement != nil: startRecovered(session, at: now, into: &effects)
     case .running where executionState.goesOn:
       // The earlier service stopped the task so that this one can continue it. Clients receive no event about the change.
       startRecovered(session, at: now, into: &effects)

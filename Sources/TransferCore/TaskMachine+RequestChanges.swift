@@ -11,6 +11,7 @@ extension TaskMachine {
       break
     case (.running, _), (.canceling, _), (.completed, _): return .state(task.state, task.phase)
     }
+    guard executionState != .placing else { return .responded }
     guard executionState.isSubmitted else { return nil }
     if task.kind != .download, task.response != nil { return .responded }
     let request = task.submittedRequest
@@ -37,7 +38,10 @@ extension TaskMachine {
       effects.send(.cancel(keepsPartial: true), of: id)
     case .leaving: executionState = .restarting(isMoved: isMoved)
     case .restarting(let wasMoved): executionState = .restarting(isMoved: isMoved || wasMoved)
-    case .creating, .idle, .ending: break
+    case .creating, .idle, .placing, .ending:
+      // The received body belongs to the former request.
+      if let placement = task.placement { discardBody(of: placement.outcome, session, into: &effects) }
+      task.placement = nil
     }
   }
 

@@ -34,8 +34,8 @@ package struct TaskMachine: Sendable {
   package var isEnding: Bool { if case .ending = executionState { true } else { false } }
   /// Whether the task is not submitted and has no open decision.
   var isIdle: Bool { if case .idle = executionState { question == nil } else { false } }
-  /// Whether the task stays in memory for long: it is submitted, or has an open decision about its start.
-  var isResident: Bool { executionState.isSubmitted || question != nil }
+  /// Whether the task stays in memory for long: it is submitted or being placed, or has an open decision about its start.
+  var isResident: Bool { executionState.isSubmitted || executionState == .placing || question != nil }
 
   /// Records that the engine has to stop the task. The caller settles the open decision first.
   mutating func leave() {

@@ -14,12 +14,13 @@ extension TenantView {
   }
 
   /// Completes a new task's specification with the body of the upload that its resume data name, and with the size and type of
-  /// its stored file.
+  /// its stored file. Refuses a destination outside the tenant's directories.
   package func complete(
     _ specification: inout TaskSpecification, in session: TransferSession
   ) async throws {
     try await service.resumeData.complete(&specification, of: tenant)
     try await service.files.complete(&specification.request, in: session)
+    try service.tasks.check(specification.preferences.destination, of: tenant)
   }
 
   /// - Returns: the task's specification from the tenant's resume data, or `nil` if the data are not valid.
@@ -84,7 +85,8 @@ extension TenantView {
     _ id: TaskID, reply: @escaping @Sendable (TransferTask) -> IdempotentReply?
   ) async throws(ServiceError) -> (task: TransferTask, isNew: Bool) {
     try await service.authorization.check(id, of: tenant)
-    let retries = TaskRetries(tasks: service.tasks, authorization: service.authorization)
+    let retries = TaskRetries(
+      tasks: service.tasks, authorization: service.authorization, bodies: service.bodies)
     switch try await retries.retry(id, of: tenant, reply: reply) {
     case .continued(let task): return (task, false)
     case .created(let task): return (task, true)

@@ -54,6 +54,7 @@ package final class TransferService: Sendable {
   ///   - background: the sessions that the worker runs, or `nil` if this process runs them.
   ///   - relay: delivers the engine's facts; the service connects itself to it.
   ///   - cluster: the services that share the ledger, or `nil` if this service is alone.
+  ///   - destinations: the files at destinations; `nil` if no directory is opened.
   ///   - box: seals resume data.
   ///   - egress: the addresses that webhooks may have; `nil` for all.
   ///   - pool: threads for reads that block on the disk.
@@ -62,14 +63,17 @@ package final class TransferService: Sendable {
   ///   - alarms: the timer of deadlines, or `nil` for the system's timer.
   ///   - seed: the seed of the service's ids.
   ///   - spawn: starts detached tasks.
+  ///   - destinationPool: threads that write the files of destinations, or `nil` for new ones.
   package init(
     store: any Ledger, engine: any TransferExecuting, background: WorkerSessionRegistry? = nil,
     relay: FactCallback, hub: EventHub, cluster: Cluster? = nil, blobs: any BlobStore,
+    destinations: (any DestinationStore)? = nil,
     box: SecretBox, answerTagger: AnswerDigester, egress: EgressPolicy? = nil, pool: ThreadPool,
     limits: ServiceLimits = ServiceLimits(),
     isAtHome: @escaping @Sendable () -> Bool = { true }, now: @escaping @Sendable () -> Timestamp,
     uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, timers: TimerSource? = nil,
-    seed: UInt64 = .random(in: 0 ... .max), spawn: TaskSpawner = TaskSpawner(), logger: Logger
+    seed: UInt64 = .random(in: 0 ... .max), spawn: TaskSpawner = TaskSpawner(),
+    destinationPool: ThreadPool? = nil, logger: Logger
   ) {
     let cluster = cluster ?? Cluster(store: store, uptime: uptime)
     self.cluster = cluster
@@ -82,6 +86,9 @@ package final class TransferService: Sendable {
     runtime = SessionRuntime(
       cluster: cluster, engine: engine, background: background, hub: hub, endpoints: toEndpoints,
       recorder: recorder, pool: pool,
+      placer: FilePlacer(
+        destinations,
+        pool: destinationPool ?? ThreadPool(name: "ferry-place", threads: destinations == nil ? 0 : 4)),
       seed: seeds.next(),
       now: now, uptime: uptime, timers: timers, spawn: spawn)
     sessions = Sessions(runtime: runtime, identifiers: identifiers, limits: limits)

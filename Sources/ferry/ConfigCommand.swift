@@ -22,7 +22,9 @@ struct ConfigCommand: AsyncParsableCommand {
     guard !limits else {
       return StandardOutput.write(json ? LimitsReport().json + [0x0A] : Array(LimitsReport().table.utf8))
     }
-    let report = SettingsReport(try await Settings.load(options.values, local: .standard))
+    let settings = try await Settings.load(options.values, local: .standard)
+    try settings.checkDestinations()
+    let report = SettingsReport(settings)
     StandardOutput.write(json ? report.json + [0x0A] : Array(report.table.utf8))
   }
 }

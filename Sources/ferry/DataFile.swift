@@ -5,6 +5,8 @@ import TransferEngine
 enum DataFile: String, CaseIterable {
   case database = "ferry.db"
   case bodies, files, cache
+  /// The register of temporary files at destinations.
+  case destinations
   case secretKey = "secret-key"
   case webhookSecret = "webhook-secret"
   case workerLock = "worker.lock"

@@ -4,6 +4,7 @@ import FerrySettings
 /// The options of both `ferry serve` and `ferry worker`.
 struct EngineOptions: SettingOptions {
   @Option(\.dataDirectory) var dataDirectory: String?
+  @Option(\.destinationDirectory) var destinationDirectory: [String]
   @Option(\.allowNetwork) var allowNetwork: [String]
   @Option(\.interfaceClass) var interfaceClass: [String]
   @Option(\.secretKeyFile) var secretKeyFile: String?
@@ -21,6 +22,7 @@ struct EngineOptions: SettingOptions {
 /// The options of the service alone.
 struct ServeOptions: SettingOptions {
   @Option(\.listen) var listen: String?
+  @Option(\.destinationMode) var destinationMode: String?
   @Option(\.tokenFile) var tokenFile: String?
   @Option(\.webhookSecretFile) var webhookSecretFile: String?
   @Option(\.maximumEphemeralBytes) var maximumEphemeralBytes: String?

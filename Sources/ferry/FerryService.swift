@@ -39,6 +39,7 @@ struct FerryService {
     let descriptors = Descriptors.raiseLimit()
     try StartError.check(descriptors: descriptors)
     ProcessLimits.forbidCoreFiles()
+    try settings.checkDestinations()
     let directory = DataDirectory(settings)
     let lock = try directory.lockShared()
     FilePermissions.repair(settings.dataDirectory)
@@ -68,7 +69,7 @@ struct FerryService {
     limits.firstDeliveryDelay = settings.webhookSchedule.first ?? 0
     let service = TransferService(
       store: store, engine: engine, background: background, relay: relay, hub: hub, cluster: cluster,
-      blobs: settings.blobs,
+      blobs: settings.blobs, destinations: settings.destinations,
       box: box, answerTagger: AnswerDigester(secrets: keys.all),
       egress: settings.egress, pool: ThreadPool(name: "ferry-read", threads: 2), limits: limits,
       isAtHome: directory.presenceCheck(),

@@ -59,12 +59,15 @@ extension SettingOptions {
 }
 
 extension AnySetting {
+  /// The text between the values of a repeated option.
+  private var joint: String { if case .list(_, _, let joint) = form { String(joint) } else { " " } }
+
   /// Returns the option's text; `nil` if the option was not given.
   fileprivate func text(of option: Any) -> String? {
     switch option {
     case let option as Option<String?>: option.wrappedValue
     case let option as Option<[String]>:
-      option.wrappedValue.isEmpty ? nil : option.wrappedValue.joined(separator: " ")
+      option.wrappedValue.isEmpty ? nil : option.wrappedValue.joined(separator: joint)
     case let flag as Flag<Bool>: flag.wrappedValue ? "true" : nil
     default: nil
     }

@@ -9,12 +9,27 @@ import TransferService
 /// The engine that follows from the settings.
 extension Settings {
   var blobs: DirectoryBlobs { DirectoryBlobs(bodies: path(of: .bodies), files: path(of: .files)) }
+  /// `nil` if no directory is opened for destinations.
+  var destinations: DirectoryDestinations? {
+    guard !self.destinationDirectory.entries.isEmpty else { return nil }
+    return DirectoryDestinations(
+      self.destinationDirectory, mode: self.destinationMode, register: path(of: .destinations))
+  }
+  /// Checks that the directories of destinations can be used.
+  func checkDestinations() throws {
+    for entry in self.destinationDirectory.entries {
+      if let fault = DirectoryDestinations.fault(ofDirectory: entry.path) {
+        throw StartError(\.destinationDirectory, fault)
+      }
+    }
+  }
   var egress: EgressPolicy { EgressPolicy(allowedNetworks: allowedNetworks) }
 
   /// Returns the engine settings of every process.
   func engineSettings(now: @escaping @Sendable () -> Timestamp) -> TransferEngine.Settings {
     var engine = TransferEngine.Settings(
       egress: egress, blobs: blobs, pool: ThreadPool(name: "ferry-write", threads: 4))
+    engine.destinations = destinations
     engine.smallBodyLimit = self.smallBodyLimit
     engine.maximumBodySize = Int64(self.maximumBodySize)
     engine.maximumActive = self.maximumTransfers

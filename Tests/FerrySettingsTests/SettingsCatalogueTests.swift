@@ -8,7 +8,9 @@ import Testing
 @Suite struct SettingsCatalogueTests {
   /// A text for each setting that differs from its default.
   static let samples = [
-    "listen": "127.0.0.1:81", "data-directory": "/elsewhere", "allow-network": "10.0.0.0/8 fd00::/8",
+    "listen": "127.0.0.1:81", "data-directory": "/elsewhere",
+    "destination-directory": "/no/media,/no/films", "destination-mode": "0600",
+    "allow-network": "10.0.0.0/8 fd00::/8",
     "interface-class": "wwan*=cellular;eth1=expensive,constrained", "token-file": "/no/tokens",
     "tokens": "one,a two", "webhook-secret-file": "/no/secret", "secret-key-file": "/no/keys",
     "small-body-limit": "0", "maximum-body-size": "1", "maximum-ephemeral-bytes": "0",

@@ -24,6 +24,8 @@ package struct TaskTraits: Sendable, Hashable {
   package var mayRetry: Bool
   /// Whether the client refuses some statuses. A refused response keeps its body, unless the task is a download.
   package var refusesStatuses = false
+  /// Whether a received body becomes a file. If that fails, the body is kept.
+  package var hasDestination = false
 
   /// - Parameters:
   ///   - asked: the decisions that the delegate makes. A new body stream always requires a decision.
@@ -63,11 +65,12 @@ package struct TaskTraits: Sendable, Hashable {
       mayRetry: task.preferences.retry != nil || session.configuration.retry != nil)
     let requirements = task.preferences.requirements
     refusesStatuses = requirements.failsOnStatus || requirements.expected != nil
+    hasDestination = task.destination != nil
   }
 
   /// Whether an end may have a body.
   package func mayHaveBody(_ result: TaskEnd.Result) -> Bool {
-    result == .success || result == .failure && refusesStatuses && kind != .download
+    result == .success || result == .failure && (kind == .download ? hasDestination : refusesStatuses)
   }
 
   var isInBackground: Bool { sessionType == .background }

@@ -90,7 +90,7 @@ import TransferModel
     outcome(#"{"v":1,"response":{"url":"x"}}"#, place: "/response/status", reason: "is missing"),
     outcome(
       #"{"v":1,"error":{"url":7}}"#, place: "/error/url", reason: "is not a known value"),
-    outcome(#"{"v":1,"body":{"size":1,"sha256":"a"}}"#, place: "/body/expiresAt", reason: "is missing"),
+    outcome(#"{"v":1,"body":{"size":1,"expiresAt":1}}"#, place: "/body/sha256", reason: "is missing"),
     outcome(
       #"{"v":1,"startedAt":"now"}"#, place: "/startedAt", reason: "must be an integer, not a string"),
     Damage(

@@ -26,6 +26,8 @@ package enum Invariant: String, Sendable, CaseIterable {
   case oneOwnerActs = "a process that was taken over stops writing"
   case groupsEndOnce =
     "a closed group gets no new tasks, and one group.didComplete with the right counts when its tasks have ended"
+  case filesAreWhole =
+    "a download that succeeded has its file once and whole at its destination, and one that failed has none"
   case bytesStay = "the bytes of an attempt do not change until they are deleted"
   case comesToRest = "after all faults end, every accepted task ends"
   case memoryIsEmpty = "when all tasks have ended, memory is empty"

@@ -23,6 +23,7 @@ package struct SharedEnvironment {
   package let executor: ManualExecutor
   package let clock: SimulatedClock
   package let blobs = MemoryBlobs()
+  package let destinations = MemoryDestinations()
   /// Completes the calls of a process to the blob store, now or later.
   package var answersBlobs: @Sendable (SlowBlobs.PendingCall) -> Void = { $0.answer() }
   /// Starts concurrent work of a process.
@@ -46,6 +47,7 @@ package final class ServiceProcess<Engine: KillableEngine>: @unchecked Sendable 
   package let store: SimulatedLedger
   private let ledger: CompositeLedger
   private let blobs: SlowBlobs
+  private let destinations: MemoryDestinations.Connection
   package let engine: Engine
   package let service: TransferService
   package let hub = EventHub()
@@ -80,6 +82,7 @@ package final class ServiceProcess<Engine: KillableEngine>: @unchecked Sendable 
     let (executor, clock) = (surroundings.executor, surroundings.clock)
     self.executor = executor
     blobs = SlowBlobs(surroundings.blobs, surroundings.answersBlobs)
+    destinations = MemoryDestinations.Connection(surroundings.destinations)
     let relay = FactCallback()
     store = SimulatedLedger(on: surroundings.database, observed: observed) { [hub] fragments in
       hub.publish(fragments)
@@ -91,10 +94,11 @@ package final class ServiceProcess<Engine: KillableEngine>: @unchecked Sendable 
     service = TransferService(
       store: ledger, engine: engine,
       background: WorkerSessionRegistry(waker: workerWaker), relay: relay,
-      hub: hub, cluster: cluster, blobs: blobs,
+      hub: hub, cluster: cluster, blobs: blobs, destinations: destinations,
       box: SecretBox(secrets: secrets), answerTagger: AnswerDigester(secrets: secrets),
       pool: pool, limits: surroundings.limits, now: { clock.now }, uptime: { clock.uptime }, timers: timers,
-      seed: random?() ?? .random(in: 0 ... .max), spawn: surroundings.spawn, logger: quiet)
+      seed: random?() ?? .random(in: 0 ... .max), spawn: surroundings.spawn, destinationPool: pool,
+      logger: quiet)
     dispatcher = WebhookDispatcher(
       service: service, sender: sender, schedule: DeliverySchedule([0, 5, 5, 5]), defaultSecret: [1],
       clocks: DispatcherClocks(
@@ -127,6 +131,7 @@ package final class ServiceProcess<Engine: KillableEngine>: @unchecked Sendable 
     dispatcher.stop()
     sender.close()
     blobs.close()
+    destinations.close()
     store.crash(keeping: count)
     ledger.memory.close()
   }

@@ -121,6 +121,9 @@ extension SimulatedWorld {
     if plan.kinds.groups > 0, session.type != .ephemeral, luck.chance(plan.kinds.groups) {
       specification.preferences.group = "group \(luck.below(3))"
     }
+    if kind == .download, plan.kinds.destinations > 0, luck.chance(plan.kinds.destinations) {
+      specification.preferences.destination = destination(&luck)
+    }
     if luck.chance(plan.kinds.delayed) {
       // Some dates have passed, or are near.
       let most = luck.chance(500) ? 20 : 600

@@ -56,6 +56,7 @@ extension SimulatedWorld {
       for node in services where node !== core && luck.chance(700) { loseForever(node, &luck) }
     }
     makeRoom()
+    surroundings.destinations.set(failures: 0)
     for node in services {
       freeze(node, false)
       node.isCutOff = false
@@ -257,6 +258,7 @@ extension SimulatedWorld {
         }
         checkPatch(task)
         checkBytes(of: task)
+        checkFile(of: task)
         if task.state != .completed {
           chronicle.violate(.acceptedIsKept, "\(chronicle.name(id)) is \(task.state)")
         }

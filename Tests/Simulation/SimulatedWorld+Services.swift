@@ -75,6 +75,7 @@ extension SimulatedWorld {
 
   func killService(_ luck: inout RandomSource) {
     guard !services.isEmpty else { return }
+    if plan.kinds.destinations > 0, luck.chance(300) { return crashAfterRename(&luck) }
     if luck.chance(300) {
       createTasks(1 + luck.below(3), &luck)
       goOn([0, 2], 8, &luck)

@@ -78,6 +78,8 @@ package struct Plan: Sendable {
     package var groups = 0
     /// How often clients use webhook endpoints, per mille.
     package var endpoints = 0
+    /// How many downloads become files, per mille.
+    package var destinations = 0
     package var commitsFirst = 500
     /// Whether the world ends by invalidating its sessions. Otherwise suspended tasks are resumed.
     package var invalidatesAtTheEnd = false
@@ -175,6 +177,7 @@ package struct Plan: Sendable {
     var other = RandomSource(seed: seed &* 31 &+ 5)
     kinds.groups = other.chance(300) ? 300 + other.below(700) : 0
     kinds.endpoints = other.chance(300) ? 200 + other.below(800) : 0
+    kinds.destinations = other.chance(300) ? 300 + other.below(700) : 0
   }
 
   /// Chooses how many decisions are requested: none, some, or every possible one.

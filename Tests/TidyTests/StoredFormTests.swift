@@ -39,6 +39,7 @@ import Testing
       // Bytes of clients and origins.
       "BlobStore/FileDraft.swift", "BlobStore/DirectoryBlobs.swift", "EventLoop/Disk.swift",
       "FerryClient/Session/BodyFiles.swift",
+      "EventLoop/OpenDirectory.swift",
       "HTTPCache/Storage/CacheFile.swift", "HTTPCache/Storage/CacheDisk.swift",
       // Text for people and log collectors.
       "EventLoop/StandardOutput.swift",

@@ -24,6 +24,8 @@ struct SessionMachineHarness {
   private(set) var ends: [TaskID: Int] = [:]
   /// Bodies from clients that are no longer needed.
   private(set) var droppedUploads: [any BodyToken] = []
+  private(set) var unwantedBodies: [BlobKey] = []
+  private var placements: [PlacementStep] = []
   private var identifiers = IdentifierGenerator(seed: 7)
 
   init(
@@ -50,6 +52,7 @@ struct SessionMachineHarness {
     alarms = []
     trials = []
     evictions = []
+    placements = []
   }
 
   /// Passes an input, and records its effects.
@@ -71,6 +74,8 @@ struct SessionMachineHarness {
     trials += effects.trials
     evictions += effects.evictions
     droppedUploads += effects.droppedUploads
+    unwantedBodies += effects.unwantedBodies
+    placements += effects.placements + effects.renames
     retirement = effects.retirement ?? retirement
     for id in effects.ended { ends[id, default: 0] += 1 }
     if holds, !effects.ended.isEmpty { give(.endsCommitted(effects.ended)) }
@@ -114,6 +119,12 @@ struct SessionMachineHarness {
   mutating func takeOrders() -> [TransferCommand] {
     defer { orders = [] }
     return orders
+  }
+
+  /// Returns the steps with files of destinations since the last call.
+  mutating func takePlacements() -> [PlacementStep] {
+    defer { placements = [] }
+    return placements
   }
 
   /// Returns the timer changes since the last call.

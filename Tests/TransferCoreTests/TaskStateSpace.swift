@@ -122,6 +122,7 @@ struct TaskStateSpace {
     case .executing: machine.question == nil ? 6 : 7
     case .leaving: 10
     case .restarting: 11
+    case .placing: 12
     case .ending: 9
     }
   }

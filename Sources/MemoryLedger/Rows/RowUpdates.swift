@@ -27,7 +27,7 @@ extension TransferTask {
     response = task.response
     progress = task.progress
     error = task.error
-    body = task.body
+    (body, placement) = (task.body, task.placement)
     partial = task.partial
     partialExpiresAt = task.partialExpiresAt
     downloadTask = task.downloadTask

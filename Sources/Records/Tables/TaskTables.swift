@@ -52,6 +52,7 @@ extension TransferTask {
     try coder.field("partialExpiresAt", &partialExpiresAt)
     try coder.field("downloadTask", &downloadTask)
     try coder.field("body", body) { body = $0 }
+    try coder.field("placement", placement) { placement = $0 }
   }
 
   /// Writes or reads the current request and the start request, which are stored only if they differ from the original request. If the
@@ -131,6 +132,7 @@ extension TaskPreferences {
     try coder.field("expected", &requirements.expected)
     try coder.field("retry", &retry)
     try coder.field("retryOf", &retryOf)
+    try coder.field("destination", &destination)
   }
 }
 
@@ -166,7 +168,8 @@ extension TaskBody: Record {
   package static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self {
     TaskBody(
       size: try coder.required("size", value?.size), sha256: try coder.required("sha256", value?.sha256),
-      expiresAt: try coder.required("expiresAt", value?.expiresAt),
-      blob: try coder.optional("blob", value?.blob))
+      expiresAt: try coder.optional("expiresAt", value?.expiresAt),
+      blob: try coder.optional("blob", value?.blob),
+      placed: try coder.optional("placed", value?.placed))
   }
 }

@@ -143,6 +143,20 @@ extension Problem {
       Problem(
         .bodyNotReady,
         "the task is \(state.rawValue), and has no body yet; read the body when the task has ended")
+    case .bodyIsPlaced(let file):
+      Problem(
+        .conflict, "the body is the file \(file), which belongs to you; read it there or from the task's body"
+      )
+    case .destinationNotPermitted(let hasDirectories):
+      Problem(
+        .destinationNotPermitted,
+        violations: [
+          FieldViolation(
+            pointer: "/destination/file",
+            detail: hasDirectories
+              ? "must be below a directory that the operator has opened for your tenant; name such a file, or leave destination out"
+              : "must be left out, because the operator has opened no directory (--destination-directory)")
+        ])
     case .bodyNotFound(let absence): Problem(.bodyNotFound, "\(absence)")
     case .noCredentialStorage:
       Problem(

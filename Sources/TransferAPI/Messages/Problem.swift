@@ -32,6 +32,10 @@ package struct ProblemKind: Sendable, Equatable {
   package static let originNotAllowed = Self(
     "origin-not-allowed", 403, "This Origin is not allowed",
     "Pages of other origins may not call the service.")
+  package static let destinationNotPermitted = Self(
+    "destination-not-permitted", 403, "The destination is not permitted",
+    "The operator opens directories for destinations with --destination-directory. With tokens, each belongs to one tenant."
+  )
   package static let notFound = Self(
     "not-found", 404, "There is no such resource",
     "The path or its id is unknown, or the resource was deleted.")
@@ -113,7 +117,8 @@ package struct ProblemKind: Sendable, Equatable {
   )
 
   package static let all: [ProblemKind] = [
-    invalidRequest, malformedJSON, malformedHTTP, unauthorized, hostNotAllowed, originNotAllowed, notFound,
+    invalidRequest, malformedJSON, malformedHTTP, unauthorized, hostNotAllowed, originNotAllowed,
+    destinationNotPermitted, notFound,
     bodyNotFound, methodNotAllowed, notAcceptable, conflict, bodyNotReady, idempotencyInProgress,
     identifierInUse,
     payloadTooLarge, decisionSettled, uploadInterrupted, preconditionFailed, unsupportedMediaType,

@@ -10,6 +10,8 @@ struct RequestFiles: Sendable {
   var digest: String?
   /// Whether an earlier download's bytes were claimed; `nil` if the request claims none.
   var claim: Result<Void, BlobError>?
+  /// The reason why the download cannot become its file.
+  var destinationFailure: DestinationFailure?
 
   init() {}
 

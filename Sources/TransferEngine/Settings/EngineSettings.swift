@@ -29,6 +29,8 @@ package struct EngineSettings: Sendable {
   /// The cookies and credentials of sessions. The owner writes them to the ledger.
   package var storages = SessionStorageLoader()
   package var networks = NetworkEnvironment()
+  /// `nil` if no directory is opened for destinations.
+  package var destinations: (any DestinationStore)?
   /// `nil` if no session has a cache.
   package var caches: CacheStorage?
   /// The number of refused credentials after which a task gives up.

@@ -1,5 +1,6 @@
 internal import BlobStore
 internal import Curl
+internal import EngineAPI
 internal import EventLoop
 internal import TransferModel
 
@@ -20,7 +21,9 @@ final class TransferFileLoader {
     var roots: String?
     var body: RequestContent?
     var claim: DownloadPoint?
-    var isNothing: Bool { roots == nil && body == nil && claim == nil }
+    /// The destination to check, so that nothing is downloaded in vain.
+    var destination: Destination?
+    var isNothing: Bool { roots == nil && body == nil && claim == nil && destination == nil }
   }
 
   func need(of transfer: Transfer) -> Requirements {
@@ -28,7 +31,8 @@ final class TransferFileLoader {
     return Requirements(
       roots: transfer.session.unparsedRoots,
       body: wantsBody && transfer.request.body?.isInFile == true ? transfer.request.body : nil,
-      claim: transfer.machine.claim.wanted)
+      claim: transfer.machine.claim.wanted,
+      destination: context.settings.destinations == nil ? nil : transfer.job.destination)
   }
 
   /// Opens the files that a request needs. The transfer keeps its slot meanwhile.
@@ -36,7 +40,15 @@ final class TransferFileLoader {
     transfer.machine.lifecycle.wait(for: .files)
     if let roots = need.roots { return parse(roots, for: transfer) }
     let (task, draft, bodies) = (transfer.task, transfer.key(.draft), transfer.session.bodies)
-    context.settings.pool.submit { [mailbox = context.mailbox, blobs = context.settings.blobs] in
+    // Each job checks its destination once.
+    transfer.job.destination = nil
+    context.settings.pool.submit {
+      [mailbox = context.mailbox, blobs = context.settings.blobs, store = context.settings.destinations] in
+      if let destination = need.destination, let failure = store?.fault(of: destination) {
+        var files = RequestFiles()
+        files.destinationFailure = failure
+        return mailbox.post(.opened(task, files))
+      }
       Self.open(need.body, of: task, bodies, blobs) { files in
         guard let point = need.claim else { return mailbox.post(.opened(task, files)) }
         bodies.claim(point.key, as: draft, size: point.partial.offset) { claim in
@@ -111,6 +123,10 @@ final class TransferFileLoader {
     if let end = transfer.machine.lifecycle.endOnceOpened {
       tried(files.claim, of: transfer)
       return end
+    }
+    if let failure = files.destinationFailure {
+      context.leaveQueue(transfer.task)
+      return .finish(TransferError(failure, url: transfer.request.url))
     }
     if let refusal = tried(files.claim, of: transfer) {
       context.leaveQueue(transfer.task)

@@ -53,6 +53,8 @@ package enum FerryErrorCode: Int, Sendable, CaseIterable {
   case attemptLimitReached = 4
   /// The body is not the expected one.
   case contentMismatch = 5
+  /// The download cannot become the file of its destination.
+  case destinationFailed = 6
   /// The task does not accept the response's status.
   case httpStatus = 7
 }

@@ -65,7 +65,7 @@ package enum UnsupportedNames {
   package static let change: [String: String] = task.merging(
     [
       "kind", "resumeData", "completion", "delegate", "prefersIncrementalDelivery", "failOnStatus",
-      "expected", "retry",
+      "expected", "retry", "destination",
     ].map {
       ($0, "cannot be changed after the task is created")
     } + [("resume", "cannot be changed; POST to /v1/tasks/{id}/resume")]

@@ -10,7 +10,8 @@
 /// | `executing` | `leaving` | the session is handed over to another service |
 /// | `executing`, `leaving` | `restarting` | a client changes its request |
 /// | `leaving`, `restarting` | `idle` | the engine has stopped |
-/// | `idle`, `unconfirmed`, `executing`, `leaving`, `restarting` | `ending` | it ends |
+/// | `idle`, `unconfirmed`, `executing`, `leaving` | `placing` | its body has arrived and becomes a file at its destination |
+/// | `idle`, `unconfirmed`, `executing`, `leaving`, `restarting`, `placing` | `ending` | it ends |
 ///
 /// Three other values complete the state of a task. `TaskLifecycle` is the state that clients control. `FirstAttemptState` is the progress
 /// of the first attempt. `TaskPhase` is the activity that clients were last notified of.
@@ -29,6 +30,8 @@ package enum TaskExecutionState: Sendable, Equatable {
   /// The engine is stopping an attempt whose request has changed. Another attempt follows.
   /// - Parameter isMoved: whether the URL has changed.
   case restarting(isMoved: Bool)
+  /// The transfer has ended. The service moves the body to the task's destination.
+  case placing
   /// The task has ended. The commit with its end has not succeeded yet.
   case ending
 
@@ -38,7 +41,7 @@ package enum TaskExecutionState: Sendable, Equatable {
   package var isSubmitted: Bool {
     switch self {
     case .executing, .leaving, .restarting, .unconfirmed: true
-    case .creating, .idle, .ending: false
+    case .creating, .idle, .placing, .ending: false
     }
   }
 
@@ -50,8 +53,9 @@ package enum TaskExecutionState: Sendable, Equatable {
       true
     case (.idle, .executing), (.unconfirmed, .executing), (.executing, .leaving): true
     case (.executing, .restarting), (.leaving, .restarting), (.restarting, .restarting): true
+    case (.idle, .placing), (.unconfirmed, .placing), (.executing, .placing), (.leaving, .placing): true
     case (.idle, .ending), (.unconfirmed, .ending), (.executing, .ending), (.leaving, .ending),
-      (.restarting, .ending):
+      (.restarting, .ending), (.placing, .ending):
       true
     default: false
     }

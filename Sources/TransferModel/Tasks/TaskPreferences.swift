@@ -19,6 +19,8 @@ package struct TaskPreferences: Sendable, Equatable {
   package var retry: RetryConfiguration?
   /// The failed or cancelled task whose request this one repeats.
   package var retryOf: TaskID?
+  /// The file that the download becomes.
+  package var destination: Destination?
 
   package init(of kind: TaskKind = .data) { prefersIncrementalDelivery = kind != .download }
 
@@ -26,13 +28,14 @@ package struct TaskPreferences: Sendable, Equatable {
   package var textSize: Int {
     let labels = labels.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
     return (delegate?.webhook?.textSize ?? 0) + (group?.utf8.count ?? 0) + labels
+      + (destination?.file.utf8.count ?? 0)
   }
 }
 
 extension TaskPreferences {
   /// Reads the members of the payload that creates a task.
   package init(validating reader: inout ObjectReader, of kind: TaskKind) {
-    reader.allowNull("delegate", "group", "labels", "retry")
+    reader.allowNull("delegate", "group", "labels", "retry", "destination")
     self.init(of: kind)
     countOfBytesClientExpectsToSend = reader.guess("countOfBytesClientExpectsToSend") ?? -1
     countOfBytesClientExpectsToReceive = reader.guess("countOfBytesClientExpectsToReceive") ?? -1
@@ -48,6 +51,13 @@ extension TaskPreferences {
     if var fields = reader.object("delegate") { delegate = TaskDelegate(validating: &fields) }
     group = TaskGroupName.read(&reader, "group")
     labels = TaskLabel.read(&reader, "labels")
+    if var fields = reader.object("destination") {
+      destination = Destination(validating: &fields)
+      if kind != .download {
+        reader.reject(
+          "destination", "must be left out unless kind is download, because other tasks have no file")
+      }
+    }
   }
 
   /// Writes the members that clients see.

@@ -24,6 +24,12 @@ extension TransferTask: JSONEncodable {
     writer.field("earliestBeginDate", earliestBeginDate)
     writer.field("maximumBytesPerSecond", maximumBytesPerSecond)
     preferences.encodeMembers(into: &writer)
+    if let destination {
+      writer.objectField("destination") { writer in
+        writer.field("file", body?.placed?.file ?? destination.file)
+        writer.field("ifExists", destination.ifExists.rawValue)
+      }
+    }
     if isDiscretionary { writer.field("isDiscretionary", true) }
     writer.field("originalRequest", originalRequest)
     writer.field("currentRequest", currentRequest)

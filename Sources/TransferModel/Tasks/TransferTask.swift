@@ -19,14 +19,20 @@ package struct TaskBody: Sendable, Equatable {
   package var size: Int64
   /// Lower-case hexadecimal.
   package var sha256: String
-  package var expiresAt: Timestamp
+  /// `nil` if the body never expires, because it is a file that belongs to the client.
+  package var expiresAt: Timestamp?
   /// The writer of the file; `nil` if the file's name is the task's id alone, or if the body is in the row.
   package var blob: BlobStamp?
-  package init(size: Int64, sha256: String, expiresAt: Timestamp, blob: BlobStamp? = nil) {
+  /// The file at the task's destination; `nil` if Ferry stores the body.
+  package var placed: PlacedFile?
+  package init(
+    size: Int64, sha256: String, expiresAt: Timestamp?, blob: BlobStamp? = nil, placed: PlacedFile? = nil
+  ) {
     self.size = size
     self.sha256 = sha256
     self.expiresAt = expiresAt
     self.blob = blob
+    self.placed = placed
   }
 }
 
@@ -48,6 +54,8 @@ package struct TaskSpecification: Sendable {
   package var isDiscretionary = false
   /// The point from which a download resumes.
   package var resumePoint: ResumePoint?
+  /// The whole body that an earlier task has received, so that only the move to the destination remains.
+  package var received: TransferOutcome?
   /// Whether the resume data of the request was not from this service. Such a task fails as soon as it runs.
   package var hasInvalidResumeData = false
 
@@ -103,7 +111,7 @@ package struct TransferTask: Sendable, Equatable {
   /// Whether the delegate was notified of the offset at which the download resumes.
   package var didReportResumeOffset = false
   package var executionState = TaskExecutionState.unconfirmed
-  /// `nil` if no attempt has failed or may be retried, and the request was not replaced, as for most tasks.
+  /// `nil` if no attempt has failed or may be retried, the request was not replaced, and no body is being placed, as for most tasks.
   @IndirectOptional private var retries: Retries?
   package var firstAttempt = FirstAttemptState.notStarted
   package var completedAt: Timestamp?
@@ -131,6 +139,7 @@ package struct TransferTask: Sendable, Equatable {
     lifecycle = TaskLifecycle()
     progress.countOfBytesExpectedToSend = specification.request.bodyLength
     preferences = specification.preferences
+    placement = specification.received.map { PendingPlacement(outcome: $0) }
   }
 
   /// The specification of the task, without request bodies that were deleted.
@@ -182,13 +191,22 @@ package struct TransferTask: Sendable, Equatable {
     set { if newValue != nil || retries != nil { changeRetries { $0.start = newValue } } }
   }
 
+  /// The received body that is about to become the file of the task's destination.
+  package var placement: PendingPlacement? {
+    get { retries?.placement }
+    set { if newValue != nil || retries != nil { changeRetries { $0.placement = newValue } } }
+  }
+
   private struct Retries: Sendable, Equatable {
     var count = 0
     var wait: RetryWait?
     var progress: RetryProgress?
     @IndirectOptional var start: StartRequest?
+    @IndirectOptional var placement: PendingPlacement?
 
-    var isEmpty: Bool { count == 0 && wait == nil && progress == nil && start == nil }
+    var isEmpty: Bool {
+      count == 0 && wait == nil && progress == nil && start == nil && placement == nil
+    }
   }
 
   private mutating func changeRetries(_ change: (inout Retries) -> Void) {
@@ -215,6 +233,8 @@ package struct TransferTask: Sendable, Equatable {
   /// The name of the task's group; `nil` for most tasks.
   package var group: String? { ownPreferences?.group }
   package var labels: [TaskLabel] { ownPreferences?.labels ?? [] }
+  /// `nil` for most tasks.
+  package var destination: Destination? { ownPreferences?.destination }
 
   /// Writes the group and the labels, if the task has any.
   package func encodeGroup(into writer: inout JSONWriter) { ownPreferences?.encodeGroup(into: &writer) }
@@ -274,12 +294,13 @@ package struct TransferTask: Sendable, Equatable {
   /// The expiry of a finished task's body or partial body; `nil` if it has neither.
   package var keptUntil: Timestamp? {
     guard state == .completed else { return nil }
-    return body?.expiresAt ?? (partial == nil ? nil : partialExpiresAt)
+    if let body { return body.expiresAt }
+    return partial == nil ? nil : partialExpiresAt
   }
 
   /// The bytes of the body or partial body.
   package var keptBytes: Int64 {
-    if let body { return body.size }
+    if let body { return body.placed == nil ? body.size : 0 }
     guard let point = partial?.download, point.source == id else { return 0 }
     return point.partial.offset
   }

@@ -80,7 +80,7 @@ struct Bodies: Sendable {
   func isKept(_ body: TaskBody, of task: TransferTask) async throws(ServiceError) -> Bool {
     let session = runtime.session(task.sessionID)
     if session?.type == .ephemeral, session?.state == .invalid { return false }
-    if body.expiresAt > now { return true }
+    guard let end = body.expiresAt, end <= now else { return true }
     do throws(LedgerError) { return try await store.hasPendingDelivery(task.id) } catch {
       throw .store(error)
     }
@@ -91,6 +91,10 @@ struct Bodies: Sendable {
     guard task.state == .completed else { throw .bodyNotReady(task.state) }
     guard let body = task.body, try await isKept(body, of: task) else {
       throw .bodyNotFound(absence(of: task))
+    }
+    if body.placed != nil {
+      guard let reader = try await reader(of: task) else { throw .bodyNotFound(absence(of: task)) }
+      return .file(task) { [runtime] in BodyStream(reader, range: $0, pool: runtime.pool) }
     }
     let hasFile: Bool
     do throws(LedgerError) {
@@ -113,6 +117,12 @@ struct Bodies: Sendable {
 
   /// - Returns: a reader of a finished task's body, or `nil` if the body does not exist.
   func reader(of task: TransferTask) async throws(ServiceError) -> (any BlobReader)? {
+    if let placed = task.body?.placed {
+      let (store, tenant) = (runtime.placer.store, runtime.session(task.sessionID)?.tenant)
+      return await withCheckedContinuation { continuation in
+        runtime.pool.submit { continuation.resume(returning: tenant.flatMap { store?.open(placed, of: $0) }) }
+      }
+    }
     let blobs = blobs(of: task.sessionID)
     do throws(BlobError) { return try await blobAnswerIfAny { blobs.open(task.bodyKey, $0) } } catch {
       throw .blob(error)
@@ -122,7 +132,10 @@ struct Bodies: Sendable {
   /// - Returns: the bytes of a finished task's small body, or `nil` if the task has none, or the body was deleted.
   func small(of task: TransferTask) async throws(ServiceError) -> [UInt8]? {
     guard let size = task.body?.size else { return nil }
-    if size > Int64(smallBodyLimit), try await hasBodyFile(task) { return nil }
+    if size > Int64(smallBodyLimit) {
+      if task.body?.placed != nil { return nil }
+      if try await hasBodyFile(task) { return nil }
+    }
     do throws(ServiceError) {
       switch try await storedBody(of: task) {
       case .small(let bytes, _): return bytes

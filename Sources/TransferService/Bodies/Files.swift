@@ -85,6 +85,7 @@ struct Files: Sendable {
     guard let body = task.body, try await bodies.isKept(body, of: task) else {
       throw .bodyNotFound(bodies.absence(of: task))
     }
+    if let placed = body.placed { throw .bodyIsPlaced(placed.file) }
     let file = StoredFile(
       id: identifiers.make(), tenant: tenant, createdAt: identifiers.now(), size: body.size,
       sha256: body.sha256,

@@ -1,4 +1,5 @@
 internal import BlobStore
+internal import Cluster
 internal import EngineAPI
 internal import EventLoop
 internal import JSON
@@ -30,6 +31,11 @@ struct Recovery: Sendable {
   /// It reads all rows first. Tasks start or end only after the last read has succeeded.
   /// - Returns: the number of tasks that it ended.
   func recover(_ shards: ShardSet) async throws(LedgerError) -> Int {
+    let cluster = runtime.cluster
+    await onPool { [placer = runtime.placer] in
+      // The dead services, and frozen ones, can then rename none of their temporary files.
+      placer.store?.removeLeftovers { cluster.epoch == $0 || cluster.isLiving($0) }
+    }
     sessions.forget(shards)
     engine.storages.noteStored(try await store.sessionsWithStorage().filter { shards.contains($0.shard) })
     try await recoverSessions(shards)
@@ -46,6 +52,15 @@ struct Recovery: Sendable {
     }
     if shards == .all { removeOrphanedCaches() }
     return ended
+  }
+
+  private func onPool(_ work: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+      runtime.pool.submit {
+        work()
+        continuation.resume()
+      }
+    }
   }
 
   private func give(_ input: SessionInput, to session: SessionID) {

@@ -4,6 +4,7 @@ internal import TransferModel
 struct TaskRetries: Sendable {
   let tasks: Tasks
   let authorization: TenantAuthorization
+  let bodies: Bodies
 
   /// The result of a retry.
   enum Result {
@@ -44,7 +45,23 @@ struct TaskRetries: Sendable {
     let now = tasks.identifiers.now()
     specification.resumePoint = task.partialExpiresAt ?? now >= now ? task.partial : nil
     specification.request.body = try await body(of: task, tenant)
+    specification.received = try await received(by: task)
+    try tasks.check(specification.preferences.destination, of: tenant)
     return specification
+  }
+
+  /// Returns the outcome of a task whose body arrived but did not become the file of its destination. The new task then only has to place
+  /// the body. `nil` if the body is gone.
+  private func received(by task: TransferTask) async throws(ServiceError) -> TransferOutcome? {
+    guard task.error?.reason == .ferry(.destinationFailed), let body = task.body,
+      try await bodies.isKept(body, of: task)
+    else { return nil }
+    var outcome = TransferOutcome(
+      error: nil, currentRequest: task.currentRequest, response: task.response, progress: task.progress,
+      transactions: task.metrics?.transactions ?? [], endedAt: tasks.identifiers.now())
+    outcome.body = try await bodies.small(of: task).map { .memory($0) } ?? .file
+    (outcome.blob, outcome.size, outcome.sha256) = (body.blob, body.size, body.sha256)
+    return outcome
   }
 
   /// Returns the request's body. The file of a large body is deleted with its task, so the new task gets a copy of the bytes.

@@ -31,6 +31,7 @@ extension SessionRuntime {
     }
     RequestSpool(runtime: self).shareFiles(in: step.effects, of: session)
     commands.dispatch(now, in: session, writing: stamp)
+    place(step.effects.placements, of: session)
     for timer in step.effects.timers { deadlines.set(timer) }
     apply(step.effects.trials)
     waiters.resumeHeadWaiters(step.effects.respondedTasks)
@@ -42,9 +43,10 @@ extension SessionRuntime {
     let (session, ended, settled) = (step.session, step.effects.ended, step.onCommit)
     // The bodies are deleted after the commit only. If a crash undoes the transition, they are still needed.
     let unwanted = step.effects.unwantedBodies
-    let evictions = step.effects.evictions
+    let (evictions, renames) = (step.effects.evictions, step.effects.renames)
     guard
       !ended.isEmpty || !settled.isEmpty || !later.isEmpty || !evictions.isEmpty || !unwanted.isEmpty
+        || !renames.isEmpty
     else {
       if !change.isEmpty { recorder.record(change) }
       return
@@ -57,6 +59,7 @@ extension SessionRuntime {
       if isWritten {
         commands.dispatch(later, in: session, writing: stamp)
         remover.remove(unwanted, of: session)
+        place(renames, of: session)
       }
       commands.release(later)
       if isWritten, !ended.isEmpty {
@@ -77,6 +80,15 @@ extension SessionRuntime {
     recorder.write(change) { [self] error in
       endCreation(of: creation.tasks, in: session, refused: error == nil ? nil : messages)
       creation.onDecision(error)
+    }
+  }
+
+  private func place(_ steps: [PlacementStep], of session: TransferSession) {
+    guard !steps.isEmpty else { return }
+    let id = session.id
+    placer.perform(steps, bodies: engine.bodies(of: id, session.type), epoch: stamp.epoch) {
+      [self] task, report in
+      update(id) { machine, step in _ = machine.apply(.placement(task, report), &step) }
     }
   }
 

@@ -35,6 +35,7 @@ final class SessionRuntime: Sendable {
   private let trials = SuspectTrials()
   /// Whether the sweep of this start keeps all partial files, because taking over some of them failed.
   let keepsPartialFiles = Atomic(false)
+  let placer: FilePlacer
 
   /// - Parameters:
   ///   - seed: the seed of the ids that machines make.
@@ -45,7 +46,7 @@ final class SessionRuntime: Sendable {
   init(
     cluster: Cluster, engine: any TransferExecuting, background: WorkerSessionRegistry?, hub: EventHub,
     endpoints: EndpointDeliveries, recorder: ChangeRecorder,
-    pool: ThreadPool, seed: UInt64, now: @escaping @Sendable () -> Timestamp,
+    pool: ThreadPool, placer: FilePlacer, seed: UInt64, now: @escaping @Sendable () -> Timestamp,
     uptime: @escaping @Sendable () -> ContinuousClock.Instant, timers: TimerSource? = nil,
     spawn: TaskSpawner = TaskSpawner()
   ) {
@@ -57,6 +58,7 @@ final class SessionRuntime: Sendable {
     self.endpoints = endpoints
     self.recorder = recorder
     self.pool = pool
+    self.placer = placer
     commands = CommandDispatcher(engine)
     remover = SessionDataRemover(engine: engine, background: background, pool: pool)
     deadlines = DeadlineQueue(now: now, uptime: uptime, timers: timers)

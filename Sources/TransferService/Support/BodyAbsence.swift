@@ -12,6 +12,8 @@ package enum BodyAbsence: Sendable, Equatable {
   case failed(String)
   /// A client deleted the body, or moved it to a stored file.
   case removed
+  /// The file at the task's destination was changed, moved or deleted.
+  case changed(String)
   /// The task's row has a body, but the file is missing.
   case lost
 
@@ -24,7 +26,8 @@ package enum BodyAbsence: Sendable, Equatable {
     } else if hasSessionEnded {
       self = .sessionEnded
     } else if let body = task.body {
-      self = body.expiresAt <= now ? .expired : .lost
+      let isExpired = body.expiresAt.map { $0 <= now } ?? false
+      self = body.placed.map { .changed($0.file) } ?? (isExpired ? .expired : .lost)
     } else if let error = task.error {
       self = error.reason == .url(.cancelled) ? .cancelled : .failed(error.name)
     } else if let end = task.completedAt, end.adding(seconds: retention) <= now {
@@ -44,6 +47,7 @@ extension BodyAbsence: CustomStringConvertible {
     case .cancelled: "the task was cancelled"
     case .failed(let name): "the task failed: \(name)"
     case .removed: "the body was deleted, or moved to a file"
+    case .changed(let file): "the file \(file) was changed, moved or deleted after the download"
     case .lost: "the body's file is missing on the disk"
     }
   }

@@ -50,6 +50,10 @@ package enum ServiceError: Error, Sendable {
   case notRetried(RetryRefusal)
   case bodyNotReady(TaskState)
   case bodyNotFound(BodyAbsence)
+  /// The body is the file at the task's destination, which stays there.
+  case bodyIsPlaced(String)
+  /// The destination is in no directory that the operator has opened for the tenant.
+  case destinationNotPermitted(hasDirectories: Bool)
   /// The session stores no credentials.
   case noCredentialStorage
   /// The session's credentials have reached a limit of count or size.
@@ -158,6 +162,8 @@ extension ServiceError: CustomStringConvertible {
     case .notRetried(let refusal): "the task cannot be retried: \(refusal)"
     case .bodyNotReady: "the body is not ready"
     case .bodyNotFound: "the task has no body"
+    case .bodyIsPlaced: "the body is the file at the task's destination"
+    case .destinationNotPermitted: "the destination is in no opened directory"
     case .noCredentialStorage: "the session has no credential storage"
     case .tooManyProbes: "too many reachability probes are waiting"
     case .credentialsFull: "the session's credentials have reached their limit"

@@ -13,6 +13,7 @@ struct PartialFileMoves {
   /// Moves the files before the new tasks are committed. If a file is missing, the point stays, and the download restarts.
   mutating func move(to tasks: inout [NewTask]) async {
     for place in tasks.indices where tasks[place].specification.preferences.retryOf != nil {
+      await moveBody(to: &tasks[place])
       guard var point = tasks[place].specification.resumePoint?.download else { continue }
       let old = point.key
       // The name has no stamp: no process writes the file under it, and any later owner may use it.
@@ -21,6 +22,20 @@ struct PartialFileMoves {
       tasks[place].specification.resumePoint = .download(point)
       moved.append((old, point.key))
     }
+  }
+
+  /// Moves the body of a task whose destination failed. If the body is missing, the new task downloads it again.
+  private mutating func moveBody(to task: inout NewTask) async {
+    guard let outcome = task.specification.received, outcome.body?.isFile == true,
+      let old = task.specification.preferences.retryOf.map({ BlobKey($0, .body, outcome.blob) })
+    else { return }
+    let new = BlobKey(task.id, .body, nil)
+    task.specification.received?.blob = nil
+    guard await Self.move(old, to: new, blobs) else {
+      task.specification.received = nil
+      return
+    }
+    moved.append((old, new))
   }
 
   /// Returns the files, because the new tasks were refused.

@@ -96,6 +96,15 @@ struct Tasks: Sendable {
     }
   }
 
+  /// Refuses a destination outside the directories of its tenant.
+  func check(_ destination: Destination?, of tenant: Tenant) throws(ServiceError) {
+    guard let destination else { return }
+    let directories = runtime.placer.store?.directories ?? DestinationDirectories()
+    guard directories.place(of: destination.file, for: tenant) == nil else { return }
+    throw .destinationNotPermitted(
+      hasDirectories: directories.entries.contains { $0.tenant == nil || $0.tenant == tenant })
+  }
+
   /// Reserves memory for the bodies and other large values of an ephemeral session's requests, until the session ends.
   private func keepInMemory(
     _ tasks: [NewTask], of session: TransferSession, as name: String

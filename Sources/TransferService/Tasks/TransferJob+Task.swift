@@ -28,6 +28,7 @@ extension TransferJob {
     prefersIncrementalDelivery = task.preferences.prefersIncrementalDelivery
     let requirements = task.preferences.requirements
     self.requirements = requirements == ResponseRequirements() ? nil : requirements
+    destination = task.destination
     resumePoint = task.startPoint
     if task.hasInvalidResumeData {
       fault = TransferError(

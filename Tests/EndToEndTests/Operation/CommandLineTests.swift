@@ -48,6 +48,7 @@ import Testing
       "token-file": directory + "/token", "config": directory + "/config",
       "discretionary-window": "22:00-06:00",
       "discretionary-maximum-load": "1.5", "log-level": "trace",
+      "destination-directory": "default=" + directory, "destination-mode": "0600",
     ]
     let settings = SettingsCatalogue.all.filter { $0.places.contains(.commandLine) }
     func text(_ setting: any AnySetting) -> String { texts[setting.name] ?? "7" }

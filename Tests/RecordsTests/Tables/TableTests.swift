@@ -113,6 +113,18 @@ import TransferModel
     isSecure: true, isHTTPOnly: true, sameSite: .unrestricted, created: time,
     lastAccess: time.adding(seconds: 1))
 
+  private static let placed = PlacedFile(
+    file: "/a", mark: FileMark(inode: .max, size: 5, modifiedAt: .max))
+
+  private static let outcome: TransferOutcome = {
+    var one = TransferOutcome(
+      error: nil, currentRequest: request, response: response, progress: TaskProgress(), transactions: [],
+      endedAt: time)
+    (one.body, one.blob) = (.file, stamp)
+    (one.size, one.sha256) = (5, "ab")
+    return one
+  }()
+
   private func again<Value: Record>(_ value: Value) throws -> Value {
     try Document.read(Value.self, Document.write(value))
   }
@@ -143,8 +155,11 @@ import TransferModel
         lastAccess: .init(seconds: 0)))
     try check(Self.space, ProtectionSpace(host: "", port: 0, protocolName: ""))
     try check(
-      TaskBody(size: 5, sha256: "ab", expiresAt: Self.time, blob: Self.stamp),
-      TaskBody(size: 0, sha256: "", expiresAt: Timestamp(seconds: 0)))
+      TaskBody(size: 5, sha256: "ab", expiresAt: Self.time, blob: Self.stamp, placed: Self.placed),
+      TaskBody(size: 0, sha256: "", expiresAt: nil))
+    try check(Self.placed, PlacedFile(file: "", mark: FileMark(inode: 0, size: 0, modifiedAt: 0)))
+    try check(Self.placed.mark, FileMark(inode: 0, size: 0, modifiedAt: 0))
+    try check(Destination(file: "/a", ifExists: .rename), Destination(file: ""))
   }
 
   @Test(
@@ -226,6 +241,8 @@ import TransferModel
     one.preferences.retry = RetryConfiguration()
     one.preferences.retry?.statuses = [500, 599]
     one.preferences.retryOf = task
+    one.preferences.destination = Destination(file: "/a", ifExists: .replace)
+    one.received = outcome
     one.isDiscretionary = true
     one.resumePoint = ResumePoint(
       partial: PartialBody(offset: 1, total: 2, validator: "v"), source: task, blob: stamp)
@@ -279,7 +296,9 @@ import TransferModel
   ]
 
   @Test func `state of a task is read as it was written`() throws {
-    let blank = Self.made(Self.specification)
+    var specification = Self.specification
+    specification.received = nil
+    let blank = Self.made(specification)
     var task = blank
     _ = task.lifecycle.resume()
     task.activity = .waitingToRetry
@@ -308,6 +327,7 @@ import TransferModel
     task.startRequest?.changes = 2
     task.firstAttempt = .started(Self.time)
     task.completedAt = Self.time
+    task.placement = PendingPlacement(outcome: Self.outcome, mark: Self.placed.mark)
     for (one, other) in zip(Mirror(reflecting: task).children, Mirror(reflecting: blank).children) {
       let name = (one.label ?? "").drop { $0 == "_" }
       guard !Self.notInTheOutcome.contains(String(name)) else { continue }

@@ -33,6 +33,9 @@ final class InProcessAPI: Sendable {
   private let isStopped = Mutex(false)
   private let origin = TestOrigin(InProcessAPI.answer)
 
+  /// The directories below which the tenants' downloads become files.
+  let media: [Tenant: String]
+
   /// Answers with the request's path. The path names its tenant, and so does the response.
   private static let answer: TestOrigin.Handler = { request, socket in
     if request.path.hasPrefix("/redirect") {
@@ -57,6 +60,13 @@ final class InProcessAPI: Sendable {
   ///   - isTimeStill: Whether the clock is stopped, so that two tenants get identical answers at the same time.
   init(networks: [String] = ["127.0.0.0/8"], isTimeStill: Bool = false) throws {
     directory = TemporaryDirectory.make("ferry-api")
+    media = Dictionary(
+      uniqueKeysWithValues: [Tenant.default, Self.a].map {
+        ($0, TemporaryDirectory.make("ferry-media-\($0.name)"))
+      })
+    let destinations = DirectoryDestinations(
+      DestinationDirectories(media.map { .init(tenant: $0.key, path: $0.value) }), mode: 0o640,
+      register: directory + "/destinations")
     let secret = SymmetricKey(size: .bits256)
     try secret.withUnsafeBytes { Data($0).base64EncodedString() }
       .write(toFile: directory + "/secret-key", atomically: false, encoding: .utf8)
@@ -74,11 +84,12 @@ final class InProcessAPI: Sendable {
       egress: EgressPolicy(allowedNetworks: try networks.map { try #require(IPNetwork($0)) }),
       blobs: blobs, pool: ThreadPool(name: "test-write", threads: 1))
     settings.caches = CacheStorage(directory: directory + "/cache", pool: settings.pool, now: now)
+    settings.destinations = destinations
     engine = try TransferEngine(workers: 1, settings: settings) { relay.deliver($0) }
     let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     let service = TransferService(
       store: store, engine: engine, background: WorkerSessionRegistry(waker: SilentWaker()), relay: relay,
-      hub: hub, blobs: blobs, box: SecretBox(secrets: secrets),
+      hub: hub, blobs: blobs, destinations: destinations, box: SecretBox(secrets: secrets),
       answerTagger: AnswerDigester(secrets: secrets), egress: settings.egress,
       pool: ThreadPool(name: "test-read", threads: 1),
       now: now,

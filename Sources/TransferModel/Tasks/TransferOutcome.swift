@@ -1,6 +1,6 @@
 /// The outcome of a transfer.
-package struct TransferOutcome: Sendable {
-  package enum Body: Sendable {
+package struct TransferOutcome: Sendable, Equatable {
+  package enum Body: Sendable, Equatable {
     case memory([UInt8])
     /// A file on disk, named by the task's id and the outcome's stamp.
     case file
@@ -19,6 +19,8 @@ package struct TransferOutcome: Sendable {
   package var size: Int64 = 0
   /// Lower-case hexadecimal.
   package var sha256 = ""
+  /// The file at the task's destination, which has the body; `nil` if Ferry stores the body.
+  package var placed: PlacedFile?
   package var transactions: [TransactionMetrics]
   package var endedAt: Timestamp
 
