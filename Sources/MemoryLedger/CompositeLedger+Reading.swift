@@ -109,6 +109,19 @@ extension CompositeLedger {
     try await durable.counts(of: key)
   }
 
+  package func counts(ofTenant tenant: Tenant) async throws(LedgerError) -> GroupCounts {
+    var counts = try await durable.counts(ofTenant: tenant)
+    guard hasMemory else { return counts }
+    let own = try await memory.counts(ofTenant: tenant)
+    counts.suspended += own.suspended
+    counts.running += own.running
+    counts.canceling += own.canceling
+    counts.succeeded += own.succeeded
+    counts.failed += own.failed
+    counts.cancelled += own.cancelled
+    return counts
+  }
+
   package func sessions(of key: TaskGroupKey) async throws(LedgerError) -> [SessionID] {
     try await durable.sessions(of: key)
   }

@@ -37,6 +37,10 @@ extension SQLiteLedger {
     try await readers.read { [hash = hash(of: key)] database in try GroupCounts(database, key: hash) }
   }
 
+  package func counts(ofTenant tenant: Tenant) async throws(LedgerError) -> GroupCounts {
+    try await readers.read { database in try GroupCounts(database, ofTenant: tenant) }
+  }
+
   package func sessions(of key: TaskGroupKey) async throws(LedgerError) -> [SessionID] {
     try await readers.read { [hash = hash(of: key)] database in
       try Data.fetchAll(database.prepared(.sessionsOfGroup), arguments: [hash]).compactMap {
@@ -85,5 +89,23 @@ extension GroupCounts {
         row["number"], state, result.flatMap { TaskOutcome(rawValue: $0) }, sent: row[.sent],
         received: row[.received])
     }
+  }
+
+  /// Counts the tasks of a tenant. Those that succeeded are the rest of all, because no index has them.
+  init(_ database: Database, ofTenant tenant: Tenant) throws {
+    self.init()
+    var all = 0
+    let rows = try Row.fetchCursor(
+      database.prepared(.tenantCounts), arguments: [tenant.name, tenant.name, tenant.name])
+    while let row = try rows.next() {
+      let number: Int = row["number"]
+      if let state = (row[.state] as String?).flatMap({ TaskState(rawValue: $0) }) {
+        let result: String? = row[.result]
+        add(number, state, result.flatMap { TaskOutcome(rawValue: $0) }, sent: 0, received: 0)
+      } else {
+        all = number
+      }
+    }
+    succeeded = max(0, all - tasks)
   }
 }

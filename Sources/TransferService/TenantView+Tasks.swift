@@ -120,6 +120,11 @@ extension TenantView {
     try await service.groups.group(TaskGroupKey(tenant: tenant, name: name))
   }
 
+  /// Returns the counts of the tenant's tasks, without those of ephemeral sessions of other services.
+  package func taskCounts() async throws(ServiceError) -> GroupCounts {
+    try await service.groups.counts(ofTenant: tenant)
+  }
+
   package func groups(
     after: TaskGroup?, order: ListOrder, limit: Int
   ) async throws(ServiceError) -> [CountedGroup] {

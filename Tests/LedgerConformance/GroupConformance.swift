@@ -7,6 +7,7 @@ import TransferModel
 struct GroupConformance {
   static let cases: [ConformanceCase] = [
     .init("firstTaskCreatesItsGroup") { try await Self().firstTaskCreatesItsGroup($0) },
+    .init("tasksOfATenantAreCounted") { try await Self().tasksOfATenantAreCounted($0) },
     .init("closedGroupRefusesTasks") { try await Self().closedGroupRefusesTasks($0) },
     .init("groupCompletesOnceWithItsCounts") { try await Self().groupCompletesOnceWithItsCounts($0) },
     .init("groupsHaveTwoOrders") { try await Self().groupsHaveTwoOrders($0) },
@@ -74,6 +75,26 @@ struct GroupConformance {
     let counts = try await store.counts(of: Self.key("g"))
     #expect((counts.suspended, counts.succeeded, counts.cancelled, counts.failed) == (1, 1, 1, 0))
     #expect((counts.countOfBytesReceived, counts.countOfBytesSent) == (20, 6))
+    await store.close()
+  }
+
+  /// Counts include tasks without a group, and those of all sessions of the tenant.
+  func tasksOfATenantAreCounted(_ kind: LedgerKind) async throws {
+    let store = try await Self.open(kind)
+    #expect(try await store.counts(ofTenant: Self.tenant).suspended == 5)
+    var running = Self.task(3, nil)
+    _ = running.lifecycle.resume()
+    try await store.write { change in
+      change.updatedTasks = [
+        running, Self.ended(Self.task(1, "g")), Self.ended(Self.task(6, "g"), TransferError(.cancelled, "")),
+        Self.ended(Self.task(4, "h"), TransferError(.timedOut, "")),
+      ]
+    }
+    let counts = try await store.counts(ofTenant: Self.tenant)
+    #expect((counts.suspended, counts.running, counts.canceling) == (1, 1, 0))
+    #expect((counts.succeeded, counts.failed, counts.cancelled) == (1, 1, 1))
+    #expect(try await store.counts(ofTenant: .default).tasks == 1)
+    #expect(try await store.counts(ofTenant: Tenant(name: "unknown")) == GroupCounts())
     await store.close()
   }
 

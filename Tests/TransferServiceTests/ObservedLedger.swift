@@ -47,6 +47,10 @@ final class ObservedLedger: ForwardingLedger {
     return try await base.counts(of: key)
   }
 
+  func counts(ofTenant tenant: Tenant) async throws(LedgerError) -> GroupCounts {
+    try await base.counts(ofTenant: tenant)
+  }
+
   var refusal: LedgerError? {
     moments.asked()
     return base.refusal

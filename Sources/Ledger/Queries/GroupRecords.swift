@@ -9,6 +9,8 @@ package protocol GroupRecords: Sendable {
   func closedGroups(among keys: Set<TaskGroupKey>) async throws(LedgerError) -> Set<TaskGroupKey>
   /// Returns the counts of a group's tasks that have rows. A data task that became a download does not count.
   func counts(of key: TaskGroupKey) async throws(LedgerError) -> GroupCounts
+  /// Returns the counts of a tenant's tasks that have rows, without their bytes.
+  func counts(ofTenant tenant: Tenant) async throws(LedgerError) -> GroupCounts
   /// Returns the sessions of a group's tasks that have rows.
   func sessions(of key: TaskGroupKey) async throws(LedgerError) -> [SessionID]
   /// Returns a page of a tenant's groups, in the order of their creation.

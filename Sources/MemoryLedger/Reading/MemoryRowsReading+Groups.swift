@@ -23,6 +23,10 @@ extension MemoryRowsReading {
     try read { $0.rows.counts(of: key) }
   }
 
+  package func counts(ofTenant tenant: Tenant) async throws(LedgerError) -> GroupCounts {
+    try read { $0.rows.counts(ofTenant: tenant) }
+  }
+
   package func sessions(of key: TaskGroupKey) async throws(LedgerError) -> [SessionID] {
     try read { reader in
       let tasks = reader.rows.tasksOfGroup[key].all()

@@ -112,6 +112,14 @@ extension MemoryRows {
     return TaskGroupKey(tenant: tenant, name: name)
   }
 
+  func counts(ofTenant tenant: Tenant) -> GroupCounts {
+    var counts = GroupCounts()
+    for (_, row) in tasks.all() where sessions[row.task.sessionID]?.session.tenant == tenant {
+      counts.add(1, row.task.state, row.task.outcome, sent: 0, received: 0)
+    }
+    return counts
+  }
+
   func counts(of key: TaskGroupKey) -> GroupCounts {
     var counts = GroupCounts()
     for task in tasksOfGroup[key].all().compactMap({ tasks[$0.key]?.task }) { counts.add(task) }

@@ -7,7 +7,8 @@ enum Query: Int, CaseIterable, Sendable {
   case task, unfinishedTasks, hasTasks
   case tasksOfSession, tasksOfTenant, unfinishedTasksOfTenant, unsuccessfulTasks, tasksOfGroup, tasksOfLabel
   case newestOfSession, newestOfTenant, newestUnfinished, newestUnsuccessful, newestOfGroup, newestOfLabel
-  case group, groupsOfTenant, newestGroups, closedGroups, unfinishedInGroup, groupCounts, sessionsOfGroup
+  case group, groupsOfTenant, newestGroups, closedGroups, unfinishedInGroup, groupCounts, tenantCounts,
+    sessionsOfGroup
   case staleGroups
   case smallBody, metrics, hasBodyFile, bodyFilesOfSession
   case endedTasks, expiredTasks, keepingTasks, keptBytes
@@ -82,6 +83,16 @@ enum Query: Int, CaseIterable, Sendable {
       SELECT state, result, count(*) AS number, coalesce(sum(sent), 0) AS sent, coalesce(sum(received), 0) AS received
       FROM task INDEXED BY task_by_group
       WHERE group_key = ? AND (state <> 'completed' OR sent IS NOT NULL) GROUP BY state, result
+      """
+    case .tenantCounts:
+      """
+      SELECT state, NULL AS result, count(*) AS number FROM task INDEXED BY task_unfinished_by_tenant
+      WHERE tenant = ? AND state <> 'completed' GROUP BY state
+      UNION ALL
+      SELECT 'completed', result, count(*) FROM task INDEXED BY task_unsuccessful
+      WHERE tenant = ? AND result <> 'succeeded' GROUP BY result
+      UNION ALL
+      SELECT NULL, NULL, count(*) FROM task INDEXED BY task_by_tenant WHERE tenant = ?
       """
     case .unfinishedInGroup:
       """

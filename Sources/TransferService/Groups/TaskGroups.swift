@@ -31,6 +31,11 @@ struct TaskGroups: Sendable {
     throw .groupNotFound
   }
 
+  /// Returns the counts of a tenant's tasks, without those of ephemeral sessions of other services.
+  func counts(ofTenant tenant: Tenant) async throws(ServiceError) -> GroupCounts {
+    do throws(LedgerError) { return try await store.counts(ofTenant: tenant) } catch { throw .store(error) }
+  }
+
   /// Returns a page of a tenant's groups.
   func page(
     of tenant: Tenant, after: TaskGroup?, order: ListOrder, limit: Int
