@@ -90,6 +90,9 @@ let package = Package(
     .target(
       name: "CHandshake", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+    .target(
+      name: "CDashboard", exclude: ["Assets"],
+      cSettings: [.unsafeFlags(["-std=c23", "-Wall", "-Wextra", "-Werror"])]),
     .target(name: "CICUData", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
     // 2: wrappers
@@ -222,9 +225,13 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: language),
     .target(
+      name: "Dashboard",
+      dependencies: ["CDashboard", .product(name: "Crypto", package: "swift-crypto")],
+      exclude: ["ASSETS.md"], swiftSettings: language),
+    .target(
       name: "TransferAPI",
       dependencies: [
-        "Limits", "HTTPFields", "TransferModel", "TransferCore", "TransferService", "HTTPCache",
+        "Dashboard", "Limits", "HTTPFields", "TransferModel", "TransferCore", "TransferService", "HTTPCache",
         "HTTPCookies",
         "ContentCoding",
         "EventLoop", "HTTPServer", "Cluster", "JSON",
@@ -320,6 +327,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
+  ("Dashboard", [.product(name: "Crypto", package: "swift-crypto")]),
   ("Ledger", ["TestSupport"]),
   (
     "MemoryLedger",
@@ -456,7 +464,8 @@ package.targets += [
   .testTarget(
     name: "TidyTests",
     dependencies: [
-      "BlobStore", "EventLoop", "FerrySettings", "HTTPServer", "Limits", "TransferAPI", "TransferEngine",
+      "BlobStore", "Dashboard", "EventLoop", "FerrySettings", "HTTPServer", "Limits", "TransferAPI",
+      "TransferEngine",
       "Addresses", "TransferModel", .product(name: "Yams", package: "Yams"),
     ],
     swiftSettings: language),

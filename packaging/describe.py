@@ -24,6 +24,11 @@ TOOLCHAIN = [
     ("icu", "International Components for Unicode, without its data", "Unicode-3.0"),
 ]
 MIT = {"grdb.swift"}
+# Files of other authors that the program serves to browsers, with their versions and licences. packaging/licenses has the texts.
+ASSETS = [
+    ("uplot", "1.6.31", "MIT", "https://github.com/leeoniya/uPlot"),
+    ("rapidoc", "9.3.8", "MIT AND BSD-3-Clause", "https://github.com/rapi-doc/RapiDoc"),
+]
 
 
 def packages(root):
@@ -73,6 +78,11 @@ def copyright(root):
             f"Files: {name}\nCopyright: see the licence\nComment: {name} {number}, from {url}, is linked into the program.\n"
             f"License: {short}-{name}\n" + licence(short, licence_files(root, url))
         )
+    for name, number, short, url in ASSETS:
+        out.append(
+            f"Files: {name}\nCopyright: see the licence\nComment: {name} {number}, from {url}, is in the program.\n"
+            f"License: {name}\n" + paragraph((root / f"packaging/licenses/{name}.txt").read_text())
+        )
     names = ", ".join(name for name, _, _ in TOOLCHAIN)
     out.append(
         f"Files: toolchain\nCopyright: see the licence\nComment: {names} are linked into the program.\n"
@@ -96,6 +106,9 @@ def keep_licences(root, directory):
         place.mkdir(parents=True)
         for file in licence_files(root, url):
             (place / file.name).write_text(file.read_text())
+    for name, _, _, _ in ASSETS:
+        (directory / name).mkdir()
+        (directory / name / "LICENSE.txt").write_text((root / f"packaging/licenses/{name}.txt").read_text())
     (directory / "swift").mkdir()
     (directory / "swift/LICENSE.txt").write_text(toolchain_licence().read_text())
 
@@ -124,6 +137,13 @@ def sbom(root, program, version, epoch, swift):
             "licenses": [{"expression": licence}],
         }
         for name, text, licence in TOOLCHAIN
+    ]
+    components += [
+        {
+            "type": "library", "bom-ref": f"{name}@{number}", "name": name, "version": number, "licenses": [{"expression": short}],
+            "externalReferences": [{"type": "vcs", "url": url}],
+        }
+        for name, number, short, url in ASSETS
     ]
     # These shared libraries come from the system.
     shared = [

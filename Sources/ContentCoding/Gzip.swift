@@ -3,10 +3,11 @@ internal import CCompression
 /// One complete member of the gzip format (RFC 1952).
 package enum Gzip {
   /// The fastest level: a page of JSON shrinks to a tenth of its size even so.
-  private static let level: Int32 = 1
+  package static let level: Int32 = 1
 
   /// Returns the compressed bytes; `nil` if memory is short or there are 2 GiB or more.
-  package static func compress(_ bytes: [UInt8]) -> [UInt8]? {
+  /// - Parameter level: from 1 (fastest) to 9 (smallest).
+  package static func compress(_ bytes: [UInt8], level: Int32 = Gzip.level) -> [UInt8]? {
     var stream = z_stream()
     guard bytes.count <= Int32.max, ccompression_gzip_init(&stream, level) == Z_OK else { return nil }
     defer { deflateEnd(&stream) }

@@ -64,17 +64,22 @@ package struct LimitsReport: Sendable, JSONEncodable {
     }
   }
 
+  /// Writes the limits that are no settings.
+  static func encodeFixed(into writer: inout JSONWriter) {
+    writer.arrayField("limits", Limits.all) { writer, limit in
+      writer.object { writer in
+        writer.field("name", limit.name)
+        writer.field("value", limit.value)
+        writer.field("unit", limit.unit.rawValue)
+        writer.field("meaning", limit.meaning)
+        writer.field("beyond", limit.consequence)
+      }
+    }
+  }
+
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
-      writer.arrayField("limits", Limits.all) { writer, limit in
-        writer.object { writer in
-          writer.field("name", limit.name)
-          writer.field("value", limit.value)
-          writer.field("unit", limit.unit.rawValue)
-          writer.field("meaning", limit.meaning)
-          writer.field("beyond", limit.consequence)
-        }
-      }
+      Self.encodeFixed(into: &writer)
       writer.arrayField("settings", Self.settings) { writer, row in
         writer.object { writer in
           writer.field("option", row.name)

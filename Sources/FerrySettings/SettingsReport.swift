@@ -48,18 +48,20 @@ package struct SettingsReport: Sendable, JSONEncodable {
   }
 
   package func encode(into writer: inout JSONWriter) {
-    writer.object { writer in
-      writer.arrayField("settings", rows) { writer, row in
-        writer.object { writer in
-          writer.field("name", row.setting.member)
-          Self.encode(row, into: &writer)
-          switch row.given?.origin {
-          case .commandLine(let name)?: Self.encode("commandLine", from: name, into: &writer)
-          case .environment(let name)?: Self.encode("environment", from: name, into: &writer)
-          case .file(let path, _)?: Self.encode("file", from: path, into: &writer)
-          case .workingDirectory?: Self.encode("workingDirectory", from: nil, into: &writer)
-          case nil: Self.encode("default", from: nil, into: &writer)
-          }
+    writer.object { encodeRows(into: &$0) }
+  }
+
+  func encodeRows(into writer: inout JSONWriter) {
+    writer.arrayField("settings", rows) { writer, row in
+      writer.object { writer in
+        writer.field("name", row.setting.member)
+        Self.encode(row, into: &writer)
+        switch row.given?.origin {
+        case .commandLine(let name)?: Self.encode("commandLine", from: name, into: &writer)
+        case .environment(let name)?: Self.encode("environment", from: name, into: &writer)
+        case .file(let path, _)?: Self.encode("file", from: path, into: &writer)
+        case .workingDirectory?: Self.encode("workingDirectory", from: nil, into: &writer)
+        case nil: Self.encode("default", from: nil, into: &writer)
         }
       }
     }

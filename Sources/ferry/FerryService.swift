@@ -89,6 +89,7 @@ struct FerryService {
     let authenticator = ReloadableAuthenticator(RequestAuthenticator(tokens: settings.tokens))
     let api = TransferAPI(
       service: service, authenticator: authenticator, version: .init(number: Ferry.version),
+      reports: ServiceReports(settings),
       parsePool: FairPool(name: "ferry-parse", threads: 2), logger: logger)
     let http = try makeServer(api, loop, inherited)
     let inner = try makePeerServer(api, loop, place)

@@ -16,7 +16,7 @@ import Testing
     "ArgumentParser", "CLinux", "CProcess", "Crypto", "DequeModule", "HeapModule", "HTTPTypes", "Logging",
   ]
   /// C targets that include no system headers.
-  private static let ownC: Set = ["CProcess", "CICUData"]
+  private static let ownC: Set = ["CProcess", "CICUData", "CDashboard"]
 
   private let manifest: Manifest
   /// The Swift files by the path of their target.

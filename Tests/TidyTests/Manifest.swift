@@ -29,6 +29,7 @@ struct Manifest {
 
   private static let kinds = ["target", "executableTarget", "testTarget", "systemLibrary"]
   private static let labels: Set = [
+    "exclude",
     "name", "dependencies", "path", "swiftSettings", "cSettings", "linkerSettings", "resources", "pkgConfig",
     "providers",
   ]

@@ -1,3 +1,5 @@
+import Dashboard
+import Foundation
 import Testing
 import Yams
 
@@ -15,7 +17,10 @@ import Yams
     let described = paths.flatMap { path, item in
       item.keys.filter(methods.contains).map { "\($0.uppercased()) \(path)" }
     }
-    let routes = TransferAPI.routes.map { "\($0.method) \($0.pattern)" }
+    // Pages load assets, whose addresses change with each build.
+    let routes = TransferAPI.routes.filter { !$0.pattern.hasPrefix(TransferAPI.assetPath) }.map {
+      "\($0.method) \($0.pattern)"
+    }
     #expect(Set(described).subtracting(routes).sorted() == [], "described, but not served")
     #expect(Set(routes).subtracting(described).sorted() == [], "served, but not described")
   }
@@ -58,9 +63,31 @@ import Yams
     }
   }
 
-  @Test func `every problem is listed`() throws {
-    let text = try SourceTree.text("openapi.yaml")
-    for kind in ProblemKind.all { #expect(text.contains(kind.slug), "\(kind.slug)") }
+  @Test func `every problem is listed and has a page`() throws {
+    let components = try #require(try document()["components"] as? [String: Any])
+    let schemas = try #require(components["schemas"] as? [String: [String: Any]])
+    let described = try #require(schemas["ProblemName"]?["enum"] as? [String])
+    #expect(Set(described) == Set(ProblemKind.all.map(\.slug)))
+    // Only this file can make a type of problem, because the initializer is private to it.
+    let source = try SourceTree.text("Sources/TransferAPI/Messages/ProblemKind.swift")
+    let declared = source.matches(of: #/static let \w+ = Self\(\s*"([^"]+)"/#).map { String($0.output.1) }
+    #expect(declared.sorted() == ProblemKind.all.map(\.slug).sorted())
+    #expect(source.contains("private init("))
+  }
+
+  /// If the file is out of date, the test writes it and fails once.
+  @Test func `contract in JSON has the content of the YAML`() throws {
+    let path = "Sources/CDashboard/Assets/openapi.json"
+    let node = try #require(try Yams.compose(yaml: SourceTree.text("openapi.yaml")))
+    var wanted = ""
+    try OpenAPIJSON.write(node, to: &wanted)
+    guard try SourceTree.text(path) != wanted + "\n" else {
+      #expect(Assets.contract == Array((wanted + "\n").utf8), "build again")
+      return
+    }
+    try (wanted + "\n").write(
+      to: SourceTree.root.appendingPathComponent(path), atomically: true, encoding: .utf8)
+    Issue.record("\(path) was out of date; the test has written it")
   }
 
   @Test(arguments: [0, 1, 20]) func `readiness has the described form`(_ refused: Int) throws {

@@ -21,6 +21,20 @@ enum ContentNegotiation {
     return quality(of: "application/json", in: accept) > quality(of: "text/event-stream", in: accept)
   }
 
+  /// Whether a client names HTML, as browsers do. Other clients accept any type at most.
+  static func prefersHTML(_ accept: String?) -> Bool {
+    guard let accept else { return false }
+    return quality(of: "text/html", in: accept) > quality(of: "application/json", in: accept)
+  }
+
+  /// Returns the type in JSON for a client that asks for a problem in JSON, or `nil` for a client that takes HTML.
+  static func problemType(_ accept: String?) -> String? {
+    let types = ["application/problem+json", "application/json"]
+    guard let accept, !prefersHTML(accept) else { return nil }
+    let named = accept.split(separator: ",").map { essence($0) }
+    return types.first { named.contains($0) }
+  }
+
   static func accepts(_ accept: String, _ type: String) -> Bool { quality(of: type, in: accept) > 0 }
 
   /// Returns the weight of a type, from 0 (refused) to 1, by the most specific range that covers the type.

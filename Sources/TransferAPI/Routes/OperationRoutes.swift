@@ -25,12 +25,6 @@ extension TransferAPI {
       Route("GET", "/openapi.yaml", isPublic: true) { _, _ in
         ReplyBuilder.json(PackageResources.openapi_yaml, type: "application/yaml")
       },
-      Route("GET", "/problems/{problem}", isPublic: true) { _, context in
-        guard let kind = ProblemKind.all.first(where: { $0.slug == context.parameters["problem"] }) else {
-          throw Problem(.notFound, "no problem has this name")
-        }
-        return ReplyBuilder.text(Self.page(of: kind), type: "text/html; charset=utf-8")
-      },
     ]
   }
 
@@ -40,15 +34,5 @@ extension TransferAPI {
     refused == 0
       ? "ok\n"
       : "ok, but \(refused) documents of another version are kept, and their tasks wait: see the log\n"
-  }
-
-  private static func page(of kind: ProblemKind) -> String {
-    """
-    <!doctype html>
-    <html lang="en"><head><meta charset="utf-8"><title>\(kind.title)</title></head>
-    <body><h1>\(kind.title)</h1><p>Status \(kind.status), type <code>/problems/\(kind.slug)</code></p>
-    <p>\(kind.explanation)</p></body></html>
-
-    """
   }
 }

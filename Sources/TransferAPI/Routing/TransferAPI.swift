@@ -16,17 +16,19 @@ package struct TransferAPI: Sendable {
   let service: TransferService
   let version: Version
   let authenticator: ReloadableAuthenticator
+  let reports: ServiceReports
   private let parsePool: FairPool?
   private let logger: Logger
 
   /// - Parameter parsePool: handles requests with large JSON bodies, or is `nil` to use Swift's pool.
   package init(
     service: TransferService, authenticator: ReloadableAuthenticator, version: Version,
-    parsePool: FairPool? = nil, logger: Logger
+    reports: ServiceReports = ServiceReports(), parsePool: FairPool? = nil, logger: Logger
   ) {
     self.service = service
     self.authenticator = authenticator
     self.version = version
+    self.reports = reports
     self.parsePool = parsePool
     self.logger = logger
   }
@@ -38,6 +40,7 @@ package struct TransferAPI: Sendable {
       + uploadRoutes + decisionRoutes
       + credentialRoutes + cookieRoutes + cacheRoutes + reachabilityRoutes + fileRoutes
       + eventRoutes + endpointRoutes + deliveryRoutes + operationRoutes
+      + usageRoutes + pageRoutes
   }
 
   /// Makes the handler for clients' requests.

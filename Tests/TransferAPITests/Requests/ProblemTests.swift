@@ -45,7 +45,7 @@ import Testing
     #expect(Set(ProblemKind.all.map(\.slug)).count == ProblemKind.all.count)
     for kind in ProblemKind.all {
       #expect((400...599).contains(kind.status))
-      #expect(!kind.title.isEmpty && !kind.explanation.isEmpty)
+      #expect(!kind.title.isEmpty && !kind.meaning.isEmpty && !kind.remedy.isEmpty)
       #expect(kind.slug.utf8.allSatisfy { $0 == UInt8(ascii: "-") || (0x61...0x7A).contains($0) })
     }
   }

@@ -99,6 +99,10 @@ final class InProcessAPI: Sendable {
     handler = TransferAPI(
       service: service, authenticator: ReloadableAuthenticator(RequestAuthenticator(tokens: tokens)),
       version: .init(number: "1"),
+      reports: ServiceReports(
+        settings: Array(#"{"settings":[{"name":"listen"}],"limits":[]}"#.utf8),
+        limits: Array(#"{"settings":[],"limits":[]}"#.utf8),
+        diskSpace: { DiskSpace(availableBytes: 1, totalBytes: 2) }),
       logger: logger
     ).handler()
   }
