@@ -1,6 +1,6 @@
 /// The HTML pages of the service. All of their addresses are relative, so they work under a path prefix.
 package enum Page {
-  /// The dashboard. It holds no data: its modules ask for a token and read the API.
+  /// The dashboard. It has no data itself. Its modules ask for a token and read the API.
   package static func dashboard(version: String) -> [UInt8] {
     page("index.html", ["version": version])
   }

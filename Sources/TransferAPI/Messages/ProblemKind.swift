@@ -85,7 +85,7 @@ package struct ProblemKind: Sendable, Equatable {
   package static let conflict = Self(
     "conflict", 409, "The resource's state does not allow the request",
     meaning: "The resource is in a state that does not allow the request.",
-    remedy: "The detail names the state, and what is possible instead.")
+    remedy: "The detail names the state and a remedy.")
   package static let bodyNotReady = Self(
     "body-not-ready", 409, "The body is not ready",
     meaning: "The task has not ended, so its body is not complete.",
