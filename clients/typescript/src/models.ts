@@ -1159,6 +1159,11 @@ export interface TaskCreation {
    * - A request with the method HEAD refuses `expected` with 400.
    */
   expected?: ExpectedBody | null;
+  /**
+   * The file that a download becomes. Tasks of other kinds refuse it with 400. Null means that Ferry keeps the
+   * body.
+   */
+  destination?: DestinationCreation | null;
   completion?: CompletionCreation | null;
   /**
    * The property corresponds to `URLSessionTask.delegate`. The session's delegate applies to each member that is
@@ -1194,6 +1199,42 @@ export interface RequestPatch {
    * `Content-Length` of a streamed body stays.
    */
   headers?: RequestHeaders;
+}
+
+/**
+ * A download with a destination becomes a file that belongs to the client. Neither retention nor the deletion of
+ * the task deletes the file.
+ *
+ * - Ferry checks `expected` first, then writes the file under a hidden name in the same directory and renames it.
+ *   Ferry creates missing directories.
+ * - If the file cannot be written, the task ends with `destinationFailed`. Its body is kept, and
+ *   `POST /v1/tasks/{task}/retry` uses the body without a second download.
+ * - `GET /v1/tasks/{task}/body` serves the file while it is unchanged.
+ */
+export interface DestinationCreation {
+  /**
+   * `file` is an absolute path without `.`, `..` and empty parts. It is below a directory that the operator has
+   * opened for the tenant (`--destination-directory`). Otherwise the reply is 403. A path with a symbolic link
+   * below that directory fails the task.
+   */
+  file: string;
+  ifExists?: ExistingFile;
+}
+
+/**
+ * `ifExists` says what happens if the file exists already:
+ *
+ * - `fail`: the task ends with `destinationFailed`, before its request is sent if possible.
+ * - `replace`: the download replaces the file.
+ * - `rename`: the download gets the first free name such as `a (1).iso`. `file` of the ended task has it.
+ */
+export type ExistingFile = 'fail' | 'replace' | 'rename';
+
+/** The object is the file that the download becomes. */
+export interface Destination {
+  /** `file` is the path. After a success, it is the path of the file. */
+  file: string;
+  ifExists: ExistingFile;
 }
 
 export interface ExpectedBody {
@@ -1327,7 +1368,8 @@ export interface TaskError {
   domain: 'NSURLErrorDomain' | 'FerryErrorDomain';
   /**
    * `code` is Apple's code in `NSURLErrorDomain`. In `FerryErrorDomain`, 1 is `destinationNotPermitted`, 2
-   * `quotaExceeded`, 3 `bodyTooLarge`, 4 `attemptLimitReached`, 5 `contentMismatch` and 7 `httpStatus`.
+   * `quotaExceeded`, 3 `bodyTooLarge`, 4 `attemptLimitReached`, 5 `contentMismatch`, 6
+   * `destinationFailed` and 7 `httpStatus`.
    */
   code: number;
   /** `name` is the name of the code. */
@@ -1354,8 +1396,8 @@ export interface Body {
   /** `size` is the number of bytes. */
   size: number;
   sha256: string;
-  /** `expiresAt` is the time when the body expires. */
-  expiresAt: Time;
+  /** `expiresAt` is the time when the body expires. It is null if the body is the file at the task's destination. */
+  expiresAt: OptionalTime;
   /** `text` has the bytes if `include=body` is set and they are UTF-8. */
   text?: string;
   /** `base64` has the bytes if `include=body` is set and they are not UTF-8. */
@@ -1419,6 +1461,8 @@ export interface Task {
   failOnStatus?: boolean;
   /** `expected` is absent if any body is accepted. */
   expected?: ExpectedBody;
+  /** `destination` is absent if the task has none. */
+  destination?: Destination;
   /** `retry` is absent if the session's rules apply. */
   retry?: RetryConfiguration;
   /** `retryOf` is the task that this one repeats. Other tasks have none. */
@@ -1488,6 +1532,8 @@ export interface CancelledTask {
   failOnStatus?: boolean;
   /** `expected` is absent if any body is accepted. */
   expected?: ExpectedBody;
+  /** `destination` is absent if the task has none. */
+  destination?: Destination;
   /** `retry` is absent if the session's rules apply. */
   retry?: RetryConfiguration;
   /** `retryOf` is the task that this one repeats. Other tasks have none. */
@@ -2139,18 +2185,56 @@ export interface WebhookSubject {
   taskId: string | null;
 }
 
+export interface Usage {
+  /** The numbers of tasks that have not ended, by state, and of those that have ended, by outcome. */
+  tasks: {suspended: number; running: number; canceling: number; succeeded: number; failed: number; cancelled: number};
+  /** The space of the file system that has the data directory. It is null if the service cannot read it. */
+  disk: DiskSpace | null;
+}
+
+export interface DiskSpace {
+  /** The space that Ferry may use. */
+  availableBytes: number;
+  totalBytes: number;
+}
+
+export interface ServiceSettings {
+  settings: ServiceSetting[];
+  limits: ServiceLimit[];
+}
+
+export interface ServiceSetting {
+  /** The name of the setting in the settings file. */
+  name: string;
+  /** The value with its type in the settings file. It is null if there is none. */
+  value: Record<string, unknown>;
+  /** The kind of place that the value comes from. */
+  source: 'commandLine' | 'environment' | 'file' | 'workingDirectory' | 'default';
+  /** The option, the variable or the file that has the value. */
+  from: string | null;
+}
+
+export interface ServiceLimit {
+  name: string;
+  value: number;
+  unit: 'bytes' | 'seconds' | 'count';
+  meaning: string;
+  /** The effect of exceeding the limit. */
+  beyond: string;
+}
+
 export interface Version {
   name: 'ferry';
   version: string;
 }
 
 export type ProblemName = 'invalid-request' | 'malformed-json' | 'malformed-http' | 'unauthorized' |
-  'host-not-allowed' | 'origin-not-allowed' | 'not-found' | 'body-not-found' | 'method-not-allowed' |
-  'not-acceptable' | 'conflict' | 'body-not-ready' | 'decision-settled' | 'upload-interrupted' |
-  'precondition-failed' | 'idempotency-in-progress' | 'identifier-in-use' | 'payload-too-large' |
-  'request-timeout' | 'target-too-long' | 'head-too-large' | 'unsupported-media-type' |
-  'range-not-satisfiable' | 'idempotency-mismatch' | 'limit-exceeded' | 'unprocessable' | 'quota-exceeded' |
-  'internal-error' | 'stored-data-unreadable' | 'draining' | 'store-unavailable' | 'insufficient-storage';
+  'host-not-allowed' | 'origin-not-allowed' | 'destination-not-permitted' | 'not-found' | 'body-not-found' |
+  'method-not-allowed' | 'not-acceptable' | 'conflict' | 'body-not-ready' | 'decision-settled' |
+  'upload-interrupted' | 'precondition-failed' | 'idempotency-in-progress' | 'identifier-in-use' |
+  'payload-too-large' | 'request-timeout' | 'target-too-long' | 'head-too-large' | 'unsupported-media-type'
+  | 'range-not-satisfiable' | 'idempotency-mismatch' | 'limit-exceeded' | 'unprocessable' | 'quota-exceeded'
+  | 'internal-error' | 'stored-data-unreadable' | 'draining' | 'store-unavailable' | 'insufficient-storage';
 
 /** The object is a problem in the form of RFC 9457. */
 export interface Problem {

@@ -656,7 +656,8 @@ export abstract class Operations extends Transport {
    * the response starts, and breaks off if the transfer fails. A slow reader slows the origin down. The reply has no
    * `ETag`, no digest and no ranges.
    *
-   * The body of a task that has ended can be read until `body.expiresAt`. Before the end, the reply is 409 if there
+   * The body of a task that has ended can be read until `body.expiresAt`. The file at a task's destination can be
+   * read while it is unchanged in its place; afterwards the reply is 404 `body-not-found`. Before the end, the reply is 409 if there
    * is no such stream. That is so for downloads, for tasks with `prefersIncrementalDelivery` false, and for tasks
    * that do not run yet. Content codings are already decoded.
    *
@@ -706,6 +707,7 @@ export abstract class Operations extends Transport {
    * Delete the body of a task before it expires.
    *
    * The reply is the same if the task has no body. Ferry also deletes the data from which the task could be resumed.
+   * The file at a task's destination stays; only the task's `body` becomes null.
    */
   deleteBody(task: models.TaskID, options: {signal?: AbortSignal} = {}): Promise<void> {
     return this.nothing({method: 'DELETE', path: `/v1/tasks/${encodeURIComponent(task)}/body`, signal: options.signal});
@@ -1006,7 +1008,8 @@ export abstract class Operations extends Transport {
    * body stores an empty file. The file stays until a client deletes it. There is no limit for the size of a file.
    *
    * With `application/json`, `fromTask` names a task that has ended. The task's body becomes a file, and the task's
-   * `body` is null afterwards. To store a file that is itself JSON, send it as another type, such as
+   * `body` is null afterwards. A body that is the file at the task's destination stays there, and the reply is 409.
+   * To store a file that is itself JSON, send it as another type, such as
    * `application/octet-stream`.
    *
    * Options:
@@ -1246,12 +1249,64 @@ export abstract class Operations extends Transport {
   }
 
   /**
+   * Read this document in JSON.
+   *
+   * The reply has the content of `/openapi.yaml`, for tools that read JSON only.
+   */
+  getContractInJSON(options: {signal?: AbortSignal} = {}): Promise<{openapi: string; info?: Record<string, unknown>; servers?: Array<Record<string, unknown>>; security?: Array<Record<string, unknown>>; tags?: Array<Record<string, unknown>>; paths?: Record<string, unknown>; components?: Record<string, unknown>}> {
+    return this.json({method: 'GET', path: '/openapi.json', signal: options.signal});
+  }
+
+  /**
+   * Read this document as a page.
+   *
+   * The page shows the contract in a browser. Requests can be tried against the service that the page comes from,
+   * also under a path prefix.
+   */
+  getReference(options: {signal?: AbortSignal} = {}): Promise<string> {
+    return this.text({method: 'GET', path: '/docs', signal: options.signal});
+  }
+
+  /**
+   * Open the dashboard.
+   *
+   * The page shows the tasks, sessions, decisions and webhook messages of a tenant, in a browser. It has no data
+   * itself and needs no token. It asks for the token, keeps it in memory, and reads the API with it. A client whose
+   * `Accept` does not prefer HTML gets 404.
+   */
+  getDashboard(options: {signal?: AbortSignal} = {}): Promise<string> {
+    return this.text({method: 'GET', path: '/', signal: options.signal});
+  }
+
+  /**
+   * Read the number of the tenant's tasks and the free disk space.
+   *
+   * The reply counts all tasks of the tenant. In a group of services, it leaves out the tasks of ephemeral sessions
+   * of the other services.
+   */
+  getUsage(options: {signal?: AbortSignal} = {}): Promise<models.Usage> {
+    return this.json({method: 'GET', path: '/v1/usage', signal: options.signal});
+  }
+
+  /**
+   * Read the settings and limits of the service.
+   *
+   * The reply has the settings with which the service started, as `ferry config --json` prints them, and the fixed
+   * limits. Secrets are `<redacted>`. Only the tenant `default` sees the settings. For other tenants `settings` is
+   * empty, because it names the paths and networks of the operator.
+   */
+  getSettings(options: {signal?: AbortSignal} = {}): Promise<models.ServiceSettings> {
+    return this.json({method: 'GET', path: '/v1/settings', signal: options.signal});
+  }
+
+  /**
    * Read the explanation of a problem.
    *
-   * The `type` of each problem is the path of such a page. The page explains the problem and what to do about it.
+   * The `type` of each problem is the path of such a page. The page explains the problem and what to do about it. A
+   * client that asks for JSON gets a problem whose `detail` is the explanation.
    */
-  getProblemPage(problem: models.ProblemName, options: {signal?: AbortSignal} = {}): Promise<string> {
-    return this.text({method: 'GET', path: `/problems/${encodeURIComponent(problem)}`, signal: options.signal});
+  getProblemPage(problem: models.ProblemName, options: {signal?: AbortSignal} = {}): Promise<models.Problem> {
+    return this.json({method: 'GET', path: `/problems/${encodeURIComponent(problem)}`, signal: options.signal});
   }
 
   /**

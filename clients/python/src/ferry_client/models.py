@@ -1098,6 +1098,10 @@ class TaskCreation(TypedDict):
     - A status other than 2xx ends the task with `httpStatus`.
     - A request with the method HEAD refuses `expected` with 400.
     """
+    destination: NotRequired[Optional[DestinationCreation]]
+    """The file that a download becomes. Tasks of other kinds refuse it with 400. Null means that Ferry keeps the
+    body.
+    """
     completion: NotRequired[Optional[CompletionCreation]]
     delegate: NotRequired[Optional[TaskDelegate]]
     """The property corresponds to `URLSessionTask.delegate`. The session's delegate applies to each member that is
@@ -1130,6 +1134,40 @@ class RequestPatch(TypedDict):
     task has no such field, or if `url` has another scheme, host or port than the present URL. The
     `Content-Length` of a streamed body stays.
     """
+
+
+class DestinationCreation(TypedDict):
+    """A download with a destination becomes a file that belongs to the client. Neither retention nor the deletion of
+    the task deletes the file.
+
+    - Ferry checks `expected` first, then writes the file under a hidden name in the same directory and renames it.
+      Ferry creates missing directories.
+    - If the file cannot be written, the task ends with `destinationFailed`. Its body is kept, and
+      `POST /v1/tasks/{task}/retry` uses the body without a second download.
+    - `GET /v1/tasks/{task}/body` serves the file while it is unchanged.
+    """
+    file: str
+    """`file` is an absolute path without `.`, `..` and empty parts. It is below a directory that the operator has
+    opened for the tenant (`--destination-directory`). Otherwise the reply is 403. A path with a symbolic link
+    below that directory fails the task.
+    """
+    ifExists: NotRequired[ExistingFile]
+
+
+ExistingFile = Literal["fail", "replace", "rename"]
+"""`ifExists` says what happens if the file exists already:
+
+- `fail`: the task ends with `destinationFailed`, before its request is sent if possible.
+- `replace`: the download replaces the file.
+- `rename`: the download gets the first free name such as `a (1).iso`. `file` of the ended task has it.
+"""
+
+
+class Destination(TypedDict):
+    """The object is the file that the download becomes."""
+    file: str
+    """`file` is the path. After a success, it is the path of the file."""
+    ifExists: ExistingFile
 
 
 class ExpectedBody(TypedDict):
@@ -1255,7 +1293,8 @@ class TaskError(TypedDict):
     domain: Literal["NSURLErrorDomain", "FerryErrorDomain"]
     code: int
     """`code` is Apple's code in `NSURLErrorDomain`. In `FerryErrorDomain`, 1 is `destinationNotPermitted`, 2
-    `quotaExceeded`, 3 `bodyTooLarge`, 4 `attemptLimitReached`, 5 `contentMismatch` and 7 `httpStatus`.
+    `quotaExceeded`, 3 `bodyTooLarge`, 4 `attemptLimitReached`, 5 `contentMismatch`, 6
+    `destinationFailed` and 7 `httpStatus`.
     """
     name: str
     """`name` is the name of the code."""
@@ -1280,8 +1319,8 @@ class Body(TypedDict):
     size: int
     """`size` is the number of bytes."""
     sha256: str
-    expiresAt: Time
-    """`expiresAt` is the time when the body expires."""
+    expiresAt: OptionalTime
+    """`expiresAt` is the time when the body expires. It is null if the body is the file at the task's destination."""
     text: NotRequired[str]
     """`text` has the bytes if `include=body` is set and they are UTF-8."""
     base64: NotRequired[str]
@@ -1342,6 +1381,8 @@ class Task(TypedDict):
     """`failOnStatus` is absent if it is false."""
     expected: NotRequired[ExpectedBody]
     """`expected` is absent if any body is accepted."""
+    destination: NotRequired[Destination]
+    """`destination` is absent if the task has none."""
     retry: NotRequired[RetryConfiguration]
     """`retry` is absent if the session's rules apply."""
     retryOf: NotRequired[TaskID]
@@ -1408,6 +1449,8 @@ class CancelledTask(TypedDict):
     """`failOnStatus` is absent if it is false."""
     expected: NotRequired[ExpectedBody]
     """`expected` is absent if any body is accepted."""
+    destination: NotRequired[Destination]
+    """`destination` is absent if the task has none."""
     retry: NotRequired[RetryConfiguration]
     """`retry` is absent if the session's rules apply."""
     retryOf: NotRequired[TaskID]
@@ -2037,6 +2080,36 @@ class WebhookSubject(TypedDict):
     taskId: Optional[str]
 
 
+class Usage(TypedDict):
+    tasks: Dict[str, int]
+    """The numbers of tasks that have not ended, by state, and of those that have ended, by outcome."""
+    disk: Optional[DiskSpace]
+    """The space of the file system that has the data directory. It is null if the service cannot read it."""
+
+
+class DiskSpace(TypedDict):
+    availableBytes: int
+    """The space that Ferry may use."""
+    totalBytes: int
+
+
+class ServiceSettings(TypedDict):
+    settings: List[ServiceSetting]
+    limits: List[ServiceLimit]
+
+
+ServiceSetting = TypedDict("ServiceSetting", {"name": "str", "value": "Dict[str, Any]", "source": "Literal[\"commandLine\", \"environment\", \"file\", \"workingDirectory\", \"default\"]", "from": "Optional[str]"})
+
+
+class ServiceLimit(TypedDict):
+    name: str
+    value: int
+    unit: Literal["bytes", "seconds", "count"]
+    meaning: str
+    beyond: str
+    """The effect of exceeding the limit."""
+
+
 class Version(TypedDict):
     name: Literal["ferry"]
     version: str
@@ -2044,12 +2117,12 @@ class Version(TypedDict):
 
 ProblemName = Literal[
     "invalid-request", "malformed-json", "malformed-http", "unauthorized", "host-not-allowed",
-    "origin-not-allowed", "not-found", "body-not-found", "method-not-allowed", "not-acceptable", "conflict",
-    "body-not-ready", "decision-settled", "upload-interrupted", "precondition-failed", "idempotency-in-progress",
-    "identifier-in-use", "payload-too-large", "request-timeout", "target-too-long", "head-too-large",
-    "unsupported-media-type", "range-not-satisfiable", "idempotency-mismatch", "limit-exceeded", "unprocessable",
-    "quota-exceeded", "internal-error", "stored-data-unreadable", "draining", "store-unavailable",
-    "insufficient-storage"
+    "origin-not-allowed", "destination-not-permitted", "not-found", "body-not-found", "method-not-allowed",
+    "not-acceptable", "conflict", "body-not-ready", "decision-settled", "upload-interrupted",
+    "precondition-failed", "idempotency-in-progress", "identifier-in-use", "payload-too-large", "request-timeout",
+    "target-too-long", "head-too-large", "unsupported-media-type", "range-not-satisfiable",
+    "idempotency-mismatch", "limit-exceeded", "unprocessable", "quota-exceeded", "internal-error",
+    "stored-data-unreadable", "draining", "store-unavailable", "insufficient-storage"
 ]
 
 

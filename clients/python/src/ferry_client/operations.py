@@ -633,7 +633,8 @@ class Operations(Transport):
         the response starts, and breaks off if the transfer fails. A slow reader slows the origin down. The reply has no
         `ETag`, no digest and no ranges.
 
-        The body of a task that has ended can be read until `body.expiresAt`. Before the end, the reply is 409 if there
+        The body of a task that has ended can be read until `body.expiresAt`. The file at a task's destination can be
+        read while it is unchanged in its place; afterwards the reply is 404 `body-not-found`. Before the end, the reply is 409 if there
         is no such stream. That is so for downloads, for tasks with `prefersIncrementalDelivery` false, and for tasks
         that do not run yet. Content codings are already decoded.
 
@@ -679,6 +680,7 @@ class Operations(Transport):
         """Delete the body of a task before it expires.
 
         The reply is the same if the task has no body. Ferry also deletes the data from which the task could be resumed.
+        The file at a task's destination stays; only the task's `body` becomes null.
         """
         self._nothing("DELETE", f"/v1/tasks/{_segment(task)}/body")
 
@@ -963,7 +965,8 @@ class Operations(Transport):
         body stores an empty file. The file stays until a client deletes it. There is no limit for the size of a file.
 
         With `application/json`, `fromTask` names a task that has ended. The task's body becomes a file, and the task's
-        `body` is null afterwards. To store a file that is itself JSON, send it as another type, such as
+        `body` is null afterwards. A body that is the file at the task's destination stays there, and the reply is 409.
+        To store a file that is itself JSON, send it as another type, such as
         `application/octet-stream`.
 
         Options:
@@ -1187,12 +1190,54 @@ class Operations(Transport):
         """
         return self._text("GET", "/openapi.yaml")
 
-    def get_problem_page(self, problem: models.ProblemName) -> str:
+    def get_contract_in_json(self) -> Dict[str, Any]:
+        """Read this document in JSON.
+
+        The reply has the content of `/openapi.yaml`, for tools that read JSON only.
+        """
+        return self._json("GET", "/openapi.json")
+
+    def get_reference(self) -> str:
+        """Read this document as a page.
+
+        The page shows the contract in a browser. Requests can be tried against the service that the page comes from,
+        also under a path prefix.
+        """
+        return self._text("GET", "/docs")
+
+    def get_dashboard(self) -> str:
+        """Open the dashboard.
+
+        The page shows the tasks, sessions, decisions and webhook messages of a tenant, in a browser. It has no data
+        itself and needs no token. It asks for the token, keeps it in memory, and reads the API with it. A client whose
+        `Accept` does not prefer HTML gets 404.
+        """
+        return self._text("GET", "/")
+
+    def get_usage(self) -> models.Usage:
+        """Read the number of the tenant's tasks and the free disk space.
+
+        The reply counts all tasks of the tenant. In a group of services, it leaves out the tasks of ephemeral sessions
+        of the other services.
+        """
+        return self._json("GET", "/v1/usage")
+
+    def get_settings(self) -> models.ServiceSettings:
+        """Read the settings and limits of the service.
+
+        The reply has the settings with which the service started, as `ferry config --json` prints them, and the fixed
+        limits. Secrets are `<redacted>`. Only the tenant `default` sees the settings. For other tenants `settings` is
+        empty, because it names the paths and networks of the operator.
+        """
+        return self._json("GET", "/v1/settings")
+
+    def get_problem_page(self, problem: models.ProblemName) -> models.Problem:
         """Read the explanation of a problem.
 
-        The `type` of each problem is the path of such a page. The page explains the problem and what to do about it.
+        The `type` of each problem is the path of such a page. The page explains the problem and what to do about it. A
+        client that asks for JSON gets a problem whose `detail` is the explanation.
         """
-        return self._text("GET", f"/problems/{_segment(problem)}")
+        return self._json("GET", f"/problems/{_segment(problem)}")
 
     def create_endpoint(
         self, body: models.EndpointCreation, *, idempotency_key: Optional[str] = None
