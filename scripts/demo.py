@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Demonstrates the main task on real input. The program starts Ferry and an nginx on loopback. It downloads a 200 MB file and fifty
 small files through the API, with a progress bar from the event stream. Then it verifies the webhook, compares the sha256, prints a
-summary, ends its processes, and runs docs/tutorial.md.
+summary, ends its processes, and runs README.md and docs/tutorial.md.
 usage: demo.py [--url URL]    with --url: downloads this URL instead"""
 import argparse, base64, contextlib, hashlib, hmac, http.client, http.server, json, os, shutil, signal, socket
 import subprocess, sys, tempfile, threading, time, urllib.parse

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs docs/tutorial.md: all of its `sh` blocks in one bash, in a temporary directory, on free ports. Fails if a command fails or if the
-output lacks a line of the block that follows. `…` in an expected line stands for any text.
-usage: tutorial.py [PAGE]    BINARY names the ferry to use; by default it is the release build."""
+"""Runs README.md and docs/tutorial.md: all `sh` blocks of a page in one bash, in a temporary directory, on free ports. Fails if a command
+fails or if the output lacks a line of the block that follows. `…` in an expected line stands for any text.
+usage: tutorial.py [PAGE ...]    BINARY names the ferry to use; by default it is the release build."""
 import contextlib, os, re, signal, socket, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -58,19 +58,20 @@ def run(found, directory):
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def main():
-    path = sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "docs/tutorial.md")
+def check(path):
     with open(path) as file:
         found = blocks(with_free_ports(file.read()))
     with tempfile.TemporaryDirectory(prefix="ferry-tutorial-") as directory:
         rest = run(found, directory)
+    name = os.path.basename(path)
     for number, (text, expected) in enumerate(found):
         output, mark, rest = rest.partition(f"block {number} ended\n")
         if not mark:
-            sys.exit(f"tutorial: this block failed:\n{text}\nIts output:\n{output}")
+            sys.exit(f"{name}: this block failed:\n{text}\nIts output:\n{output}")
         if (line := missing(expected, output.splitlines())) is not None:
-            sys.exit(f"tutorial: this block printed no line '{line}':\n{text}\nIts output:\n{output}")
-    print(f"tutorial: {len(found)} blocks ran with the expected output")
+            sys.exit(f"{name}: this block printed no line '{line}':\n{text}\nIts output:\n{output}")
+    print(f"{name}: {len(found)} blocks ran with the expected output")
 
 
-main()
+for page in sys.argv[1:] or [f"{ROOT}/README.md", f"{ROOT}/docs/tutorial.md"]:
+    check(page)
