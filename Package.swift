@@ -375,7 +375,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "FerryClient",
     [
-      "EventLoop", "HTTPServer", "TestSupport",
+      "EventLoop", "HTTPServer", "JSON", "TestSupport",
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ]
   ),
