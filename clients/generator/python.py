@@ -243,7 +243,7 @@ def method(contract, operation):
 
 def operations(contract):
     text = HEADER.format(about="The operations of the contract.") + (
-        "from typing import Callable, Iterator, List, Literal, Optional\n\n"
+        "from typing import Any, Callable, Dict, Iterator, List, Literal, Optional\n\n"
         "from . import models\nfrom .events import EventStream\n"
         "from .transport import Content, ContentReply, Transport, new_key, pages, segment as _segment\n\n\n"
         "class Operations(Transport):\n"

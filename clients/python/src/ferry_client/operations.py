@@ -1,7 +1,7 @@
 """The operations of the contract. clients/generate.py writes this file from openapi.yaml."""
 from __future__ import annotations
 
-from typing import Callable, Iterator, List, Literal, Optional
+from typing import Any, Callable, Dict, Iterator, List, Literal, Optional
 
 from . import models
 from .events import EventStream
