@@ -43,7 +43,8 @@ export class Plot {
     fill(this.values, this.series.map(([, word, value], index) => h("span", null, h("i", { cls: `key k${index}`, "aria-hidden": "true" }), `${typeof word === "function" ? word() : word} ${value(last) == null ? "–" : this.text(value(last))}`)));
     let UPlot;
     try { UPlot = await load(); } catch { return; }
-    if (this.ended) return;
+    // One sample has no line, and uPlot would label its axis with 1970.
+    if (this.ended || samples.length < 2) return;
     const data = [samples.map((sample) => sample[0]), ...this.series.map(([, , value]) => samples.map(value))];
     if (this.plot) return this.plot.setData(data);
     const axis = { stroke: color("dim"), grid: { stroke: color("line"), width: 1 }, ticks: { show: false }, font: "11px system-ui", space: 40 };
