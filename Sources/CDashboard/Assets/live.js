@@ -2,9 +2,9 @@
 
 import { get, post, query, onToken, hasToken } from "./api.js";
 import { EventStream } from "./stream.js";
+import { outcome } from "./tasktext.js";
 
 const subscribers = new Set();
-const bytesOfTask = new Map();
 
 export const live = {
   connection: { state: "connecting" },
@@ -85,9 +85,9 @@ export function forget(id) {
 
 function receive(event) {
   const { type, data, taskId } = event;
-  if (type === "downloadTask.didWriteData") measure(taskId, "received", data.bytesWritten);
-  else if (type === "dataTask.didReceiveData") measure(taskId, "received", data.bytesReceived);
-  else if (type === "task.didSendBodyData") measure(taskId, "sent", data.bytesSent);
+  if (type === "downloadTask.didWriteData") live.received += data.bytesWritten;
+  else if (type === "dataTask.didReceiveData") live.received += data.bytesReceived;
+  else if (type === "task.didSendBodyData") live.sent += data.bytesSent;
   else if (type === "events.didReset") refresh();
   if (data?.decisionId && data.expiresAt) {
     live.decisions.set(data.decisionId, {
@@ -102,14 +102,8 @@ function receive(event) {
     }
     if (changed) publish({ type: "decisions" });
   }
-  if (type === "task.didComplete") bytesOfTask.delete(taskId);
   countTask(event);
   publish(event);
-}
-
-function measure(taskId, direction, amount) {
-  live[direction] += amount;
-  bytesOfTask.set(taskId, (bytesOfTask.get(taskId) ?? 0) + amount);
 }
 
 const states = new Map();
@@ -128,7 +122,7 @@ function countTask({ type, taskId, data }) {
     move(states.get(taskId) ?? (data.state === "running" ? (data.phase === "queued" ? "suspended" : "running") : "running"), data.state);
     states.set(taskId, data.state);
   } else if (type === "task.didComplete") {
-    move(states.get(taskId) ?? "running", data.error ? (data.error.code === -999 && data.error.domain === "NSURLErrorDomain" ? "cancelled" : "failed") : "succeeded");
+    move(states.get(taskId) ?? "running", outcome(data.error));
     states.delete(taskId);
   }
 }

@@ -23,7 +23,7 @@ let current = null;
 let number = 0;
 
 /** The route of an address such as `#/tasks/tsk_…?state=running`. */
-export function route(hash = location.hash) {
+function route(hash = location.hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
   const [first, ...rest] = path.split("/").map(decodeURIComponent);
   let name = first || "overview";

@@ -3,6 +3,12 @@
 import { h } from "./dom.js";
 import * as format from "./format.js";
 
+/** The outcome of a task that ended with an error, or with null. */
+export function outcome(error) {
+  if (!error) return "succeeded";
+  return error.code === -999 && error.domain === "NSURLErrorDomain" ? "cancelled" : "failed";
+}
+
 /** One word for the state of a task, and its style. */
 export function status(task) {
   if (task.state === "completed") return task.outcome ?? (task.error ? "failed" : "succeeded");
@@ -97,5 +103,5 @@ export function reason(task) {
     return `retry ${(task.retryCount ?? 0) + 1} ${format.ago(task.nextAttemptAt)}: ${task.lastError.message}`;
   }
   if (task.state === "suspended" && task.earliestBeginDate) return `starts ${format.ago(task.earliestBeginDate)}`;
-  return task.error?.message ?? "";
+  return "";
 }

@@ -35,10 +35,11 @@ export class VirtualList {
 
   end() { this.observer.disconnect(); }
 
+  /** Replaces the rows, none of which is marked. */
   setItems(items, total) {
     this.items = items;
     this.total = total;
-    for (const key of [...this.marked]) if (!items.some((item) => this.options.key(item) === key)) this.marked.delete(key);
+    this.marked.clear();
     if (this.active >= items.length) this.active = items.length - 1;
     this.#drawn.forEach((row) => row.remove());
     this.#drawn.clear();

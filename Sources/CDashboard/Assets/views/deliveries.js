@@ -3,9 +3,7 @@
 import { get, post, query } from "../api.js";
 import { h, fill, table, link, button, empty, toast, pairs, field, select, copyable } from "../dom.js";
 import * as format from "../format.js";
-import { pill } from "../tasktext.js";
 
-const word = { pending: "queued", delivered: "succeeded", failed: "failed" };
 const stateOf = (delivery) => h("span", { cls: `pill ${{ pending: "wait", delivered: "good", failed: "bad" }[delivery.state]}` }, delivery.state);
 
 export function show(root, { id, query: initial }) {
@@ -67,5 +65,5 @@ function one(root, id) {
     h("section", { cls: "panel" }, h("h2", null, `Attempts (${delivery.attemptCount})`), delivery.attempts.length ? table("Attempts", ["Time", "Status", "Latency", "Reply or error"], delivery.attempts.map((attempt) => [
       format.time(attempt.time), h("span", { cls: attempt.status >= 200 && attempt.status < 300 ? "good" : "bad" }, attempt.status ?? "none"), format.duration(attempt.latency), attempt.error ?? h("code", null, attempt.reply || "(empty)")])) : h("p", { cls: "dim" }, "None yet.")));
   }
-  return { load, word };
+  return { load };
 }

@@ -1,7 +1,7 @@
 // Counts, rates, plots, and what fails.
 
 import { get, query } from "../api.js";
-import { h, fill, empty, link, table } from "../dom.js";
+import { h, fill, link } from "../dom.js";
 import { live, readUsage } from "../live.js";
 import { Plot } from "../plot.js";
 import * as format from "../format.js";

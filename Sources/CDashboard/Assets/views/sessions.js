@@ -3,14 +3,11 @@
 import { get, post, call, all } from "../api.js";
 import { h, fill, table, link, button, empty, toast, pairs, confirmed, copyable } from "../dom.js";
 import * as format from "../format.js";
-import { pill } from "../tasktext.js";
 
 export function show(root, { id }) {
   const view = id ? one(root, id) : list(root);
   return { ready: view.load(), refresh: view.load, receive(event) { if (event.type.startsWith("session.did")) view.load().catch(() => {}); } };
 }
-
-const stateOf = (session) => pill(session.state === "active" ? "succeeded" : session.state === "invalidating" ? "running" : "cancelled");
 
 function list(root) {
   const place = h("div");

@@ -6,7 +6,7 @@ import { VirtualList } from "../virtuallist.js";
 import { performAll, performMatching } from "../commands.js";
 import { live } from "../live.js";
 import * as format from "../format.js";
-import { status, pill, bar, amounts, reason } from "../tasktext.js";
+import { status, outcome, pill, bar, amounts, reason } from "../tasktext.js";
 
 const statuses = [
   ["", "All states"], ["state:running", "Running"], ["state:suspended", "Suspended"], ["outcome:failed", "Failed"],
@@ -118,8 +118,6 @@ export function show(root, { query: initial }) {
     cursor = undefined;
     ended = false;
     looked = fresh = 0;
-    list.marked.clear();
-    list.active = -1;
     list.setItems(items, 0);
     fill(place, h("p", { cls: "loading" }, "Loading …"));
     showCommands();
@@ -157,7 +155,7 @@ export function show(root, { query: initial }) {
     };
     fill(commands, h("span", { cls: "scope", role: "status" }, number ? `${format.count(number)} marked` : "All that match"),
       button("Retry", act("retry")), button("Suspend", act("suspend")), button("Resume", act("resume")), button("Cancel", act("cancel"), "danger"),
-      button("Delete", act("delete")), number ? button("Unmark", () => { list.marked.clear(); list.setItems(items, items.length); showCommands(); }, "link") : null);
+      button("Delete", act("delete")), number ? button("Unmark", () => { list.setItems(items, items.length); showCommands(); }, "link") : null);
   }
 
   const targets = () => (list.marked.size ? [...list.marked] : list.activeItem ? [list.activeItem.id] : []);
@@ -168,8 +166,6 @@ export function show(root, { query: initial }) {
   form.addEventListener("submit", (event) => { event.preventDefault(); restart(); });
 
   fill(root, h("div", { cls: "title" }, h("h1", null, "Tasks"), summary, h("a", { cls: "button primary", href: "#/add" }, "Add")), initial.session ? h("p", { cls: "hint" }, "Tasks of session ", link(`#/sessions/${initial.session}`, initial.session)) : null, form, commands, place);
-  list.setItems(items, 0);
-  list.items = items;
   const ready = restart();
 
   return {
@@ -216,7 +212,7 @@ export function follow(task, { type, data, time }) {
       task.rate = 0;
       task.completedAt = time;
       task.error = data.error;
-      task.outcome = data.error ? (data.error.code === -999 ? "cancelled" : "failed") : "succeeded";
+      task.outcome = outcome(data.error);
       if (data.body) task.progress = { ...task.progress, countOfBytesReceived: Math.max(data.body.size, task.progress.countOfBytesReceived) };
       return true;
     default: return false;
