@@ -66,6 +66,14 @@ package enum PreparedFile: Sendable, Equatable {
   case placed(PlacedFile)
 }
 
+extension TransferError {
+  /// - Parameter url: the URL of the request; `nil` if the caller adds it.
+  package init(_ failure: DestinationFailure, url: String? = nil) {
+    self.init(.destinationFailed, failure.message, failingURL: url)
+    if failure.code != 0 { underlying = Underlying(library: "posix", code: Int(failure.code)) }
+  }
+}
+
 /// The reason why a download did not become a file, with the remedy.
 package struct DestinationFailure: Error, Sendable, Equatable {
   package let message: String

@@ -28,14 +28,8 @@ static inline ssize_t clinux_pread_nowait(int descriptor, void *_Nonnull buffer,
 
 /// renameat2(2) with RENAME_NOREPLACE: fails with EEXIST if the new name exists, and with EINVAL if the file
 /// system does not support the flag.
-static inline int clinux_rename_new(const char *_Nonnull path, const char *_Nonnull new_path) {
-  return (int)syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, new_path, 1U /* RENAME_NOREPLACE */);
-}
-
-/// renameat2(2): renames a name of one directory to a name of another.
-static inline int clinux_rename_at(
-    int directory, const char *_Nonnull name, int new_directory, const char *_Nonnull new_name, unsigned flags) {
-  return (int)syscall(SYS_renameat2, directory, name, new_directory, new_name, flags);
+static inline int clinux_rename_new(int directory, const char *_Nonnull path, const char *_Nonnull new_path) {
+  return (int)syscall(SYS_renameat2, directory, path, directory, new_path, 1U /* RENAME_NOREPLACE */);
 }
 
 /// openat2(2) with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and RESOLVE_NO_MAGICLINKS: opens a path below a directory

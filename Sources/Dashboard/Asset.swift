@@ -54,5 +54,5 @@ package enum Assets {
   }
 
   /// The contract in JSON, with the content of `openapi.yaml`.
-  package static var contract: [UInt8] { all["openapi.json"]?.bytes ?? [] }
+  package static var contract: Asset { all["openapi.json"] ?? Asset(name: "openapi.json", bytes: []) }
 }

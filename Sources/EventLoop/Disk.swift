@@ -106,7 +106,7 @@ package enum Disk {
   /// Renames a file but never replaces another (EEXIST). If the file system does not support that, the file is linked and unlinked.
   package static func renameNew(_ path: String, _ new: String) -> Int32 {
     mayBlock()
-    let isRenamed = clinux_rename_new(path, new) == 0
+    let isRenamed = clinux_rename_new(AT_FDCWD, path, new) == 0
     guard !isRenamed, errno == EINVAL || errno == ENOSYS else { return isRenamed ? 0 : -1 }
     guard link(path, new) == 0 else { return -1 }
     return unlink(path)

@@ -112,10 +112,12 @@ package final class OpenDirectory: Sendable {
   /// - Parameter mayReplace: whether it may replace another file; otherwise the call fails with EEXIST.
   package func rename(_ name: String, to new: String, mayReplace: Bool) throws(Fault) {
     Disk.mayBlock()
-    if clinux_rename_at(descriptor, name, descriptor, new, mayReplace ? 0 : 1 /* RENAME_NOREPLACE */) == 0 {
+    guard !mayReplace else {
+      guard renameat(descriptor, name, descriptor, new) == 0 else { throw .last }
       return
     }
-    guard !mayReplace, errno == EINVAL || errno == ENOSYS else { throw .last }
+    if clinux_rename_new(descriptor, name, new) == 0 { return }
+    guard errno == EINVAL || errno == ENOSYS else { throw .last }
     // The file system does not support the flag.
     guard linkat(descriptor, name, descriptor, new, 0) == 0 else { throw .last }
     unlinkat(descriptor, name, 0)
@@ -137,13 +139,7 @@ package final class OpenDirectory: Sendable {
 
   package static func write(_ bytes: [UInt8], to file: Int32) throws(Fault) {
     Disk.mayBlock()
-    var done = 0
-    while done < bytes.count {
-      let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + done, $0.count - done) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw .last }
-      done += count
-    }
+    guard DescriptorTransfer.writeAll(bytes, to: file) else { throw .last }
   }
 
   /// Copies bytes of one file to the same place of another. The kernel shares the bytes if the file system can.

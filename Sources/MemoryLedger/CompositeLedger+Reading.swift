@@ -110,16 +110,9 @@ extension CompositeLedger {
   }
 
   package func counts(ofTenant tenant: Tenant) async throws(LedgerError) -> GroupCounts {
-    var counts = try await durable.counts(ofTenant: tenant)
+    let counts = try await durable.counts(ofTenant: tenant)
     guard hasMemory else { return counts }
-    let own = try await memory.counts(ofTenant: tenant)
-    counts.suspended += own.suspended
-    counts.running += own.running
-    counts.canceling += own.canceling
-    counts.succeeded += own.succeeded
-    counts.failed += own.failed
-    counts.cancelled += own.cancelled
-    return counts
+    return try await counts + memory.counts(ofTenant: tenant)
   }
 
   package func sessions(of key: TaskGroupKey) async throws(LedgerError) -> [SessionID] {

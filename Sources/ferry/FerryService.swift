@@ -67,11 +67,12 @@ struct FerryService {
     var limits = ServiceLimits()
     limits.smallBodyLimit = settings.smallBodyLimit
     limits.firstDeliveryDelay = settings.webhookSchedule.first ?? 0
+    let readers = ThreadPool(name: "ferry-read", threads: 2)
     let service = TransferService(
       store: store, engine: engine, background: background, relay: relay, hub: hub, cluster: cluster,
       blobs: settings.blobs, destinations: settings.destinations,
       box: box, answerTagger: AnswerDigester(secrets: keys.all),
-      egress: settings.egress, pool: ThreadPool(name: "ferry-read", threads: 2), limits: limits,
+      egress: settings.egress, pool: readers, limits: limits,
       isAtHome: directory.presenceCheck(),
       now: now,
       logger: logger)
@@ -89,7 +90,7 @@ struct FerryService {
     let authenticator = ReloadableAuthenticator(RequestAuthenticator(tokens: settings.tokens))
     let api = TransferAPI(
       service: service, authenticator: authenticator, version: .init(number: Ferry.version),
-      reports: ServiceReports(settings),
+      reports: ServiceReports(settings, readers),
       parsePool: FairPool(name: "ferry-parse", threads: 2), logger: logger)
     let http = try makeServer(api, loop, inherited)
     let inner = try makePeerServer(api, loop, place)

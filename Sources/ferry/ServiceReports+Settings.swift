@@ -1,3 +1,4 @@
+import EventLoop
 import FerrySettings
 import Glibc
 import JSON
@@ -5,10 +6,11 @@ import TransferAPI
 
 extension ServiceReports {
   /// The facts about a service with these settings.
-  init(_ settings: Settings) {
+  /// - Parameter pool: threads that may wait for a disk.
+  init(_ settings: Settings, _ pool: ThreadPool) {
     let directory = settings.dataDirectory
     self.init(settings: ServiceReport(settings).json, limits: ServiceReport(nil).json) {
-      DiskSpace(of: directory)
+      await pool.run { DiskSpace(of: directory) }
     }
   }
 }

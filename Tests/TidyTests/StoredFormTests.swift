@@ -42,13 +42,14 @@ import Testing
       "EventLoop/OpenDirectory.swift",
       "HTTPCache/Storage/CacheFile.swift", "HTTPCache/Storage/CacheDisk.swift",
       // Text for people and log collectors.
-      "EventLoop/StandardOutput.swift",
+      "EventLoop/DescriptorTransfer.swift", "EventLoop/StandardOutput.swift",
       // Files of the client's user.
       "Commands/Support/WholeWrite.swift",
       // Formats of their own.
       "BlobStore/DurableFile.swift", "Processes/ProcessLock.swift", "ferry/SecretKeys.swift",
     ]
-    let calls = /DurableFile\.write|CacheFile\.write|pwrite\(|Glibc\.write\(|\.write\(toFile|\.write\(to: URL/
+    let calls =
+      /DurableFile\.write|CacheFile\.write|pwrite\(|Glibc\.write\(|DescriptorTransfer\.write|\.write\(toFile|\.write\(to: URL/
     for file in try SourceTree.swiftFiles(under: "Sources").values.flatMap({ $0 }) {
       let isWriter = writers.contains { file.path.hasSuffix($0) }
       guard !isWriter, let found = file.text.firstMatch(of: calls) else { continue }

@@ -9,21 +9,9 @@ enum CacheFile {
     let descriptor = Disk.open(path, O_WRONLY | O_CREAT | O_TRUNC)
     guard descriptor >= 0 else { return false }
     defer { Disk.close(descriptor) }
-    guard bytes.withUnsafeBytes({ writeAll(descriptor, $0) }) else { return false }
+    guard DescriptorTransfer.writeAll(bytes, to: descriptor) else { return false }
     if let time { setModified(time) { futimens(descriptor, $0) } }
     return Disk.syncData(descriptor) == 0
-  }
-
-  private static func writeAll(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer) -> Bool {
-    guard let start = buffer.baseAddress else { return true }
-    var done = 0
-    while done < buffer.count {
-      let count = Glibc.write(descriptor, start + done, buffer.count - done)
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { return false }
-      done += count
-    }
-    return true
   }
 
   /// Links a file of exactly that size to a second path, or copies it if the paths are on different file systems.
@@ -46,9 +34,11 @@ enum CacheFile {
       let count = Glibc.read(input, &chunk, chunk.count)
       if count < 0, errno == EINTR { continue }
       if count == 0 { return Disk.syncData(output) == 0 }
-      guard count > 0, chunk.withUnsafeBytes({ writeAll(output, .init(rebasing: $0[..<count])) }) else {
-        return false
-      }
+      guard count > 0,
+        chunk.withUnsafeBytes({
+          DescriptorTransfer.writeAll(UnsafeRawBufferPointer(rebasing: $0[..<count]), to: output)
+        })
+      else { return false }
     }
   }
 

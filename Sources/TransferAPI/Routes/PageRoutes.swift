@@ -21,7 +21,9 @@ extension TransferAPI {
         page(Page.reference(), policy: Page.referencePolicy, for: context)
       },
       Route("GET", "/openapi.json", isPublic: true) { _, context in
-        Compression.apply(to: ReplyBuilder.json(Assets.contract), for: context)
+        let contract = Assets.contract
+        return content(
+          of: contract, [.contentType: contract.type, .cacheControl: "no-store"], for: context)
       },
       Route("GET", "/problems/{problem}", isPublic: true) { _, context in try problemPage(context) },
       Route("GET", assetPath + "{version}/{name}", isPublic: true) { _, context in
@@ -87,6 +89,14 @@ extension TransferAPI {
     var fields = guardFields
     fields[.contentType] = asset.type
     fields[.cacheControl] = "public, max-age=31536000, immutable"
+    return content(of: asset, fields, for: context)
+  }
+
+  /// The bytes of a file, compressed if the browser accepts that.
+  private static func content(
+    of asset: Asset, _ fields: HTTPFields, for context: RequestContext
+  ) -> ServerResponse {
+    var fields = fields
     fields[.vary] = "Accept-Encoding"
     guard Compression.takesGzip(context.field(.acceptEncoding)), let bytes = CompressedAssets.bytes(of: asset)
     else { return ServerResponse(status: .ok, fields: fields, body: .bytes(asset.bytes)) }

@@ -9,17 +9,10 @@ extension TransferAPI {
       Route("GET", "/v1/usage") { api, context in
         try context.allowQuery()
         let counts = try await api.view(context).taskCounts()
-        let space = api.reports.diskSpace()
+        let space = await api.reports.diskSpace()
         var writer = JSONWriter()
         writer.object { writer in
-          writer.objectField("tasks") { writer in
-            writer.field("suspended", counts.suspended)
-            writer.field("running", counts.running)
-            writer.field("canceling", counts.canceling)
-            writer.field("succeeded", counts.succeeded)
-            writer.field("failed", counts.failed)
-            writer.field("cancelled", counts.cancelled)
-          }
+          counts.encodeTasks(into: &writer)
           guard let space else { return writer.field("disk", nil as String?) }
           writer.objectField("disk") { writer in
             writer.field("availableBytes", space.availableBytes)

@@ -15,12 +15,12 @@ package struct ServiceReports: Sendable {
   let settings: [UInt8]
   /// The limits in JSON, for other tenants, which may not see the operator's paths and networks.
   let limits: [UInt8]
-  /// Reads the space of the data directory, or returns `nil` on failure. The call may wait for the disk.
-  let diskSpace: @Sendable () -> DiskSpace?
+  /// Reads the space of the data directory, or returns `nil` on failure.
+  let diskSpace: @Sendable () async -> DiskSpace?
 
   package init(
     settings: [UInt8] = Array("{}".utf8), limits: [UInt8] = Array("{}".utf8),
-    diskSpace: @escaping @Sendable () -> DiskSpace? = { nil }
+    diskSpace: @escaping @Sendable () async -> DiskSpace? = { nil }
   ) {
     (self.settings, self.limits, self.diskSpace) = (settings, limits, diskSpace)
   }

@@ -76,7 +76,28 @@ package struct GroupCounts: Sendable, Equatable {
     countOfBytesReceived += received
   }
 
+  /// Adds the counts of other tasks.
+  package static func + (left: Self, right: Self) -> Self {
+    var sum = left
+    sum.suspended += right.suspended
+    sum.running += right.running
+    sum.canceling += right.canceling
+    sum.succeeded += right.succeeded
+    sum.failed += right.failed
+    sum.cancelled += right.cancelled
+    sum.countOfBytesSent += right.countOfBytesSent
+    sum.countOfBytesReceived += right.countOfBytesReceived
+    return sum
+  }
+
   func encodeMembers(into writer: inout JSONWriter) {
+    encodeTasks(into: &writer)
+    writer.field("countOfBytesSent", countOfBytesSent)
+    writer.field("countOfBytesReceived", countOfBytesReceived)
+  }
+
+  /// Writes the member `tasks`: the counts by state and outcome.
+  package func encodeTasks(into writer: inout JSONWriter) {
     writer.objectField("tasks") { writer in
       writer.field("suspended", suspended)
       writer.field("running", running)
@@ -85,7 +106,5 @@ package struct GroupCounts: Sendable, Equatable {
       writer.field("failed", failed)
       writer.field("cancelled", cancelled)
     }
-    writer.field("countOfBytesSent", countOfBytesSent)
-    writer.field("countOfBytesReceived", countOfBytesReceived)
   }
 }

@@ -119,9 +119,7 @@ struct Bodies: Sendable {
   func reader(of task: TransferTask) async throws(ServiceError) -> (any BlobReader)? {
     if let placed = task.body?.placed {
       let (store, tenant) = (runtime.placer.store, runtime.session(task.sessionID)?.tenant)
-      return await withCheckedContinuation { continuation in
-        runtime.pool.submit { continuation.resume(returning: tenant.flatMap { store?.open(placed, of: $0) }) }
-      }
+      return await runtime.pool.run { tenant.flatMap { store?.open(placed, of: $0) } }
     }
     let blobs = blobs(of: task.sessionID)
     do throws(BlobError) { return try await blobAnswerIfAny { blobs.open(task.bodyKey, $0) } } catch {

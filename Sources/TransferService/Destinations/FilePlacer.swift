@@ -93,10 +93,3 @@ extension PlacementOrder {
     DestinationFile(task: task, epoch: epoch, tenant: tenant, destination: destination, size: size)
   }
 }
-
-extension TransferError {
-  init(_ failure: DestinationFailure) {
-    self.init(.destinationFailed, failure.message)
-    if failure.code != 0 { underlying = Underlying(library: "posix", code: Int(failure.code)) }
-  }
-}

@@ -32,7 +32,7 @@ struct Recovery: Sendable {
   /// - Returns: the number of tasks that it ended.
   func recover(_ shards: ShardSet) async throws(LedgerError) -> Int {
     let cluster = runtime.cluster
-    await onPool { [placer = runtime.placer] in
+    await runtime.pool.run { [placer = runtime.placer] in
       // The dead services, and frozen ones, can then rename none of their temporary files.
       placer.store?.removeLeftovers { cluster.epoch == $0 || cluster.isLiving($0) }
     }
@@ -52,15 +52,6 @@ struct Recovery: Sendable {
     }
     if shards == .all { removeOrphanedCaches() }
     return ended
-  }
-
-  private func onPool(_ work: @escaping @Sendable () -> Void) async {
-    await withCheckedContinuation { continuation in
-      runtime.pool.submit {
-        work()
-        continuation.resume()
-      }
-    }
   }
 
   private func give(_ input: SessionInput, to session: SessionID) {
