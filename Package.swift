@@ -211,7 +211,8 @@ let package = Package(
       ], swiftSettings: optimizedSafe),
 
     .target(
-      name: "FerryClient", dependencies: ["JSON", "EventLoop", "Curl"], swiftSettings: language),
+      name: "FerryClient", dependencies: ["HTTPFields", "JSON", "EventLoop", "Curl"],
+      swiftSettings: language),
 
     // 5: protocol edges
     .target(
@@ -246,7 +247,7 @@ let package = Package(
     .target(
       name: "Commands",
       dependencies: [
-        "JSON", "TransferModel", "FerrySettings", "EventLoop", "Processes", "FerryClient",
+        "HTTPFields", "JSON", "TransferModel", "FerrySettings", "EventLoop", "Processes", "FerryClient",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: language),

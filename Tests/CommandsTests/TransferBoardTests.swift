@@ -21,7 +21,9 @@ import Testing
     let actions = board.receive([.body(task: "t", Self.body), .ended(task: "t", nil)])
     #expect(actions == [.fetch(item: 0, task: "t", Self.body)])
     #expect(board.didFetch(item: 0, .success(Self.file)) == [.show(item: 0)])
-    #expect(board.isDone && board.firstFailure == nil && board.doneCount == 1 && board.receivedBytes == 5)
+    #expect(
+      board.isDone && board.firstFailure == nil && board.items.doneCount == 1
+        && board.items.receivedBytes == 5)
   }
 
   /// The stream may be faster than the reply to the creation.
@@ -46,7 +48,7 @@ import Testing
     // While a batch is being created, further room waits for its reply.
     #expect(board.receive([.ended(task: "t1", failure)]) == [.show(item: 1)])
     #expect(board.didCreate([(2, .success("t2"))]) == [.create([3])])
-    #expect(board.failedCount == 2 && board.firstFailure == failure)
+    #expect(board.items.failedCount == 2 && board.firstFailure == failure)
   }
 
   @Test func `first failure determines the status`() {

@@ -43,8 +43,9 @@ import Testing
       "HTTPCache/Storage/CacheFile.swift", "HTTPCache/Storage/CacheDisk.swift",
       // Text for people and log collectors.
       "EventLoop/DescriptorTransfer.swift", "EventLoop/StandardOutput.swift",
+      "Commands/Support/Terminal.swift", "Commands/Tasks/ShowCommand.swift",
       // Files of the client's user.
-      "Commands/Support/WholeWrite.swift",
+      "Commands/Get/BodyFile.swift", "Commands/Get/GetState.swift", "Commands/Support/PrivateFile.swift",
       // Formats of their own.
       "BlobStore/DurableFile.swift", "Processes/ProcessLock.swift", "ferry/SecretKeys.swift",
     ]

@@ -3,6 +3,7 @@ internal import EventLoop
 internal import FerryClient
 internal import Glibc
 internal import Processes
+internal import TransferModel
 
 /// The copy of a body into its file. The file appears under its name only when it is complete and its digest is right.
 struct BodyFile {
@@ -42,7 +43,7 @@ struct BodyFile {
     guard descriptor >= 0 else { throw fileFailure(path) }
     defer { close(descriptor) }
     try await Self.copy(body, task: task, from: connection) { (bytes) throws(TransferItem.Failure) in
-      guard WholeWrite.write(bytes, to: descriptor) else { throw fileFailure(path) }
+      guard DescriptorTransfer.writeAll(bytes, to: descriptor) else { throw fileFailure(path) }
     }
     guard fsync(descriptor) == 0 else { throw fileFailure(path) }
   }
@@ -66,15 +67,9 @@ struct BodyFile {
       size += Int64(bytes.count)
       try write(bytes)
     }
-    let found = digest.finalize()
-    guard size == body.size, Array(found) == bytes(ofHex: body.sha256) else {
+    guard size == body.size, Hexadecimal.text(Array(digest.finalize())) == body.sha256 else {
       throw .init(cause: .mismatch, message: "the copy of the body has another size or digest")
     }
-  }
-
-  private static func bytes(ofHex text: String) -> [UInt8] {
-    let digits = text.compactMap(\.hexDigitValue)
-    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
   }
 
   private static func serviceFailure(_ error: ServiceError) -> TransferItem.Failure {
@@ -145,7 +140,9 @@ struct BodyFile {
       digest.update(data: buffer[..<count])
       size += Int64(count)
     }
-    guard size == body.size, Array(digest.finalize()) == Self.bytes(ofHex: body.sha256) else { return nil }
+    guard size == body.size, Hexadecimal.text(Array(digest.finalize())) == body.sha256 else {
+      return nil
+    }
     return .init(path: path, size: size, sha256: body.sha256)
   }
 }

@@ -22,7 +22,6 @@ struct GetCommand: AsyncParsableCommand {
       """)
 
   private static let window = 512
-  private static let standardTries = 20
 
   @Argument(help: "URLs to download.")
   var urls: [String] = []
@@ -46,7 +45,7 @@ struct GetCommand: AsyncParsableCommand {
   @Flag(name: .customShort("O"), help: "Accepted: files always get the name that their server suggests.")
   var remoteName = false
   @Option(help: "The most attempts for each file.")
-  var tries = Self.standardTries
+  var tries = OptionText.standardTries
   @Option(
     help: ArgumentHelp(
       "HTTP statuses after which an attempt is repeated, with commas. [429,503]", valueName: "list"))
@@ -91,9 +90,7 @@ struct GetCommand: AsyncParsableCommand {
       throw ValidationError("no URL is given; name one, or use --input")
     }
     if let jobs, jobs < 1 { throw ValidationError("jobs: '\(jobs)' is not a number above 0") }
-    guard (1...1_000_000).contains(tries) else {
-      throw ValidationError("tries: '\(tries)' is not a number from 1 to 1000000")
-    }
+    try OptionText.checkTries(tries)
     guard output != "-" || !json else {
       throw ValidationError("--json and --output - both use standard output; choose one")
     }
@@ -125,35 +122,22 @@ struct GetCommand: AsyncParsableCommand {
     }
   }
 
-  private func fields() throws -> [(name: String, value: String)] {
-    var found: [(name: String, value: String)] = []
-    for field in header {
-      guard let colon = field.firstIndex(of: ":"), colon != field.startIndex else {
-        throw ValidationError("header: '\(field)' has no colon; use 'Name: value'")
-      }
-      let name = String(field[..<colon])
-      let value = String(field[field.index(after: colon)...].drop { $0 == " " })
-      guard !found.contains(where: { $0.name.lowercased() == name.lowercased() }) else {
-        throw ValidationError("header: '\(name)' is given twice; join the values with a comma")
-      }
-      found.append((name, value))
+  private func fields() throws -> [OptionText.Pair] {
+    let fields = try OptionText.fields(header)
+    var seen: Set<String> = []
+    for field in fields where !seen.insert(field.name.lowercased()).inserted {
+      throw ValidationError("header: '\(field.name)' is given twice; join the values with a comma")
     }
-    return found
+    return fields
   }
 
-  private func labels() throws -> [(name: String, value: String)] {
-    var found: [(name: String, value: String)] = []
-    for label in label {
-      guard let sign = label.firstIndex(of: "="), sign != label.startIndex else {
-        throw ValidationError("label: '\(label)' has no equals sign; use key=value")
-      }
-      let name = String(label[..<sign])
-      guard !found.contains(where: { $0.name == name }) else {
-        throw ValidationError("label: '\(name)' is given twice")
-      }
-      found.append((name, String(label[label.index(after: sign)...])))
+  private func labels() throws -> [OptionText.Pair] {
+    let labels = try OptionText.labels(label)
+    var seen: Set<String> = []
+    for label in labels where !seen.insert(label.name).inserted {
+      throw ValidationError("label: '\(label.name)' is given twice")
     }
-    return found
+    return labels
   }
 
   func run() async throws {

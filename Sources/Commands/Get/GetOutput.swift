@@ -67,9 +67,9 @@ struct GetOutput {
     writer.object { writer in
       writer.field("event", "summary")
       writer.field("files", Int64(board.items.count))
-      writer.field("done", Int64(board.doneCount))
-      writer.field("failed", Int64(board.failedCount))
-      writer.field("bytes", board.receivedBytes)
+      writer.field("done", Int64(board.items.doneCount))
+      writer.field("failed", Int64(board.items.failedCount))
+      writer.field("bytes", board.items.receivedBytes)
     }
     StandardOutput.write(writer.bytes + [0x0A])
   }

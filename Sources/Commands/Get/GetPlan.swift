@@ -1,4 +1,4 @@
-internal import FerryClient
+internal import HTTPFields
 internal import JSON
 
 /// The files that a command line asks for, and the form of their tasks.
@@ -10,8 +10,8 @@ struct GetPlan: Sendable {
   }
 
   var sources: [Source] = []
-  var headers: [(name: String, value: String)] = []
-  var labels: [(name: String, value: String)] = []
+  var headers: [OptionText.Pair] = []
+  var labels: [OptionText.Pair] = []
   var sha256: String?
   var tries: Int?
   var statuses: [Int]?
@@ -32,14 +32,7 @@ struct GetPlan: Sendable {
       writer.object { writer in
         writer.field("url", source.url)
         if let timeout { writer.field("timeoutInterval", timeout) }
-        guard !headers.isEmpty else { return }
-        writer.key("headers")
-        writer.object { writer in
-          for header in headers {
-            writer.key(header.name)
-            writer.value(header.value)
-          }
-        }
+        if !headers.isEmpty { writer.field("headers", headers) }
       }
       writer.field("resume", true)
       writer.field("failOnStatus", true)
@@ -58,13 +51,9 @@ struct GetPlan: Sendable {
       }
       writer.key("labels")
       writer.object { writer in
-        for label in labels {
-          writer.key(label.name)
-          writer.value(label.value)
-        }
+        writer.members(labels)
         if let directoryLabel {
-          writer.field("ferry-get", directoryLabel)
-          writer.field("ferry-get-file", source.item.key)
+          writer.members([(GetLabels.directory, directoryLabel), (GetLabels.file, source.item.key)])
         }
       }
       if let sha256 {
@@ -97,7 +86,7 @@ struct GetPlan: Sendable {
 
   /// Returns a URL without its user and password, and these.
   static func parts(_ url: String) -> (bare: String, userInfo: String?) {
-    guard let scheme = url.range(of: "://") else { return (url, nil) }
+    guard let scheme = url.firstRange(of: "://") else { return (url, nil) }
     let rest = url[scheme.upperBound...]
     let authority = rest.prefix { !"/?#".contains($0) }
     guard let at = authority.lastIndex(of: "@") else { return (url, nil) }
@@ -109,14 +98,9 @@ struct GetPlan: Sendable {
   /// Returns a URL with a user and, after a colon, a password.
   static func url(_ url: String, withUser user: String) -> String {
     let bare = parts(url).bare
-    guard let scheme = bare.range(of: "://") else { return url }
+    guard let scheme = bare.firstRange(of: "://") else { return url }
     let words = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    let info = words.map { ServiceRequest.encoded(String($0)) }.joined(separator: ":")
+    let info = words.map { PercentEncoding.encode(String($0)) }.joined(separator: ":")
     return bare[..<scheme.upperBound] + info + "@" + bare[scheme.upperBound...]
   }
-}
-
-extension String {
-  /// Returns the first place of a text.
-  fileprivate func range(of text: String) -> Range<Index>? { firstRange(of: text) }
 }

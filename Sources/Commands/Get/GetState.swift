@@ -4,6 +4,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import JSON
 internal import Processes
+internal import TransferModel
 
 /// The state of `ferry get` for one target directory. It exists until all files are done.
 final class GetState: Sendable {
@@ -59,10 +60,7 @@ final class GetState: Sendable {
   }
 
   private static func digest(_ text: String) -> String {
-    SHA256.hash(data: Array(text.utf8)).map { byte in
-      let digits = Array("0123456789abcdef")
-      return "\(digits[Int(byte >> 4)])\(digits[Int(byte & 0xF)])"
-    }.joined()
+    Hexadecimal.text(Array(SHA256.hash(data: Array(text.utf8))))
   }
 
   private static func records(in journal: String, target: String) -> [String: Record] {
@@ -105,7 +103,7 @@ final class GetState: Sendable {
     let descriptor = open(journal, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw failure() }
     defer { close(descriptor) }
-    guard WholeWrite.write(bytes, to: descriptor) else { throw failure() }
+    guard DescriptorTransfer.writeAll(bytes, to: descriptor) else { throw failure() }
   }
 
   private func failure() -> CommandFailure {

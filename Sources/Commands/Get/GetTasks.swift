@@ -56,7 +56,7 @@ struct GetTasks {
   }
 
   func resume(_ task: String) async {
-    _ = try? await send(ServiceRequest("POST", "/v1/tasks/\(task)/resume"))
+    _ = try? await send(.command("resume", task: task))
   }
 
   func deleteBody(_ task: String) async {
@@ -65,24 +65,17 @@ struct GetTasks {
 
   /// Suspends tasks, so that the same command can resume them.
   func suspend(_ tasks: [String]) async {
-    for task in tasks { _ = try? await connection.send(ServiceRequest("POST", "/v1/tasks/\(task)/suspend")) }
+    for task in tasks { _ = try? await connection.send(.command("suspend", task: task)) }
   }
 
   /// Returns the tasks of the target directory, the newest first.
   func known() async throws(ServiceError) -> [[TransferReport]] {
     guard let label = plan.directoryLabel else { return [] }
-    var reports: [[TransferReport]] = []
-    var cursor: String?
-    repeat {
-      var query = [
-        ("label", "\(GetLabels.directory):\(label)"), ("limit", "500"), ("order", "newest"),
-      ]
-      if let cursor { query.append(("cursor", cursor)) }
-      let page = try await send(ServiceRequest("GET", "/v1/tasks", query: query)).json()
-      reports += (page["items"]?.elements ?? []).map { TransferReport.of(task: $0) }
-      cursor = page["nextCursor"]?.string
-    } while cursor != nil
-    return reports.filter { !$0.isEmpty }
+    let query = [("label", "\(GetLabels.directory):\(label)"), ("order", "newest")]
+    let tasks = try await ServicePages.items("/v1/tasks", query) { (request) async throws(ServiceError) in
+      try await send(request).json()
+    }
+    return tasks.map { TransferReport.of(task: $0) }.filter { !$0.isEmpty }
   }
 
   /// Sends a request that may be repeated.

@@ -26,9 +26,11 @@ struct ProgressBars {
   }
 
   private func total(_ board: TransferBoard, running: Int) -> String {
-    let failed = board.failedCount
+    let failed = board.items.failedCount
     let counts = "\(board.endedCount)/\(board.items.count) files" + (failed > 0 ? ", \(failed) failed" : "")
-    return bar(counts, received: board.receivedBytes, expected: board.expectedBytes, rate: board.total.rate)
+    return bar(
+      counts, received: board.items.receivedBytes, expected: board.items.expectedBytes, rate: board.total.rate
+    )
   }
 
   /// Draws a name with a bar, in fewer parts if the terminal is narrower.

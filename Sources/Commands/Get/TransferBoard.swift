@@ -17,7 +17,7 @@ struct TransferBoard: Sendable {
   /// The most tasks that one batch creates.
   static let batch = 256
 
-  private(set) var items: [TransferItem]
+  private(set) var items: TransferItems
   private var itemsByKey: [String: Int] = [:]
   private var itemsByTask: [String: Int] = [:]
   /// The most tasks that have been created and have not ended.
@@ -37,26 +37,13 @@ struct TransferBoard: Sendable {
   ///   - window: the most tasks that the service has at the same time.
   ///   - tries: the most attempts of a task, for displays.
   init(_ items: [TransferItem], window: Int, tries: Int?) {
-    self.items = items
+    self.items = TransferItems(items)
     self.window = window
     self.tries = tries
     for (index, item) in items.enumerated() { itemsByKey[item.key] = index }
   }
 
   var isDone: Bool { endedCount == items.count }
-  var doneCount: Int { count { if case .done = $0 { true } else { false } } }
-  var failedCount: Int { count { if case .failed = $0 { true } else { false } } }
-  var receivedBytes: Int64 { items.reduce(0) { $0 + $1.received } }
-  /// The bytes of all files; `nil` if the size of a file is unknown.
-  var expectedBytes: Int64? {
-    var sum: Int64 = 0
-    for item in items {
-      if case .failed = item.state { continue }
-      guard let size = item.expected else { return nil }
-      sum += size
-    }
-    return sum
-  }
   /// The items whose bars are shown.
   var activeItems: [TransferItem] {
     inService.sorted().map { items[$0] }.filter {
@@ -67,10 +54,6 @@ struct TransferBoard: Sendable {
     }
   }
   var tasks: [String] { inService.compactMap { items[$0].task } }
-
-  private func count(_ matches: (TransferItem.State) -> Bool) -> Int {
-    items.reduce(0) { $0 + (matches($1.state) ? 1 : 0) }
-  }
 
   // MARK: Inputs
 
@@ -140,7 +123,7 @@ struct TransferBoard: Sendable {
 
   /// Updates the rates.
   mutating func tick(at time: Double) {
-    total.record(receivedBytes, at: time)
+    total.record(items.receivedBytes, at: time)
     for index in inService { items[index].rate.record(items[index].received, at: time) }
   }
 

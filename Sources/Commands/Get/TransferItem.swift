@@ -1,3 +1,5 @@
+internal import HTTPFields
+
 /// One file of `ferry get`: a URL with the place for its body.
 struct TransferItem: Sendable, Equatable {
   /// The place of a finished file.
@@ -82,24 +84,7 @@ struct TransferItem: Sendable, Equatable {
     if let name = body?.suggestedName { return PlainText.safe(name) }
     let path = url.prefix { $0 != "?" && $0 != "#" }
     let last = path.split(separator: "/").last.map(String.init) ?? url
-    return PlainText.safe(Self.decoded(last))
-  }
-
-  /// Decodes a percent-encoded text if the result is UTF-8.
-  private static func decoded(_ text: String) -> String {
-    var bytes: [UInt8] = []
-    var rest = text.utf8[...]
-    while let byte = rest.popFirst() {
-      let digits = rest.prefix(2)
-      if byte == UInt8(ascii: "%"), digits.count == 2, let value = UInt8(String(Substring(digits)), radix: 16)
-      {
-        bytes.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(validating: bytes, as: UTF8.self) ?? text
+    return PlainText.safe(PercentEncoding.decode(last))
   }
 }
 

@@ -24,16 +24,12 @@ struct DeliveryFilter: ParsableArguments {
 
   func validate() throws {
     guard !failed || !pending else { throw ValidationError("--failed and --pending exclude each other") }
-    if let since, Quantities.seconds(since) == nil {
-      throw ValidationError("since: '\(since)' is not a duration; use a form such as 30m, 2h or 7d")
-    }
+    try OptionText.checkSince(since)
   }
 
   /// The filters by name, as parameters and as members.
-  func values(on connection: ServiceConnection) async throws(CommandFailure) -> [(
-    name: String, value: String
-  )] {
-    var values: [(String, String)] = []
+  func values(on connection: ServiceConnection) async throws(CommandFailure) -> [OptionText.Pair] {
+    var values: [OptionText.Pair] = []
     if failed { values.append(("state", "failed")) }
     if pending { values.append(("state", "pending")) }
     if let endpoint { values.append(("endpoint", endpoint)) }
@@ -50,7 +46,7 @@ enum Deliveries {
   private static let searched = 5000
 
   static func id(_ text: String, on connection: ServiceConnection) async throws(CommandFailure) -> String {
-    if text.hasPrefix("whd_"), text.utf8.count == 40 { return text }
+    if ShortID.isWhole(text, "whd_") { return text }
     let items = try await connection.items(path, [("order", "newest")], upTo: searched)
     return try ShortID.match(text, in: items, "delivery")
   }
@@ -68,7 +64,7 @@ struct HooksListCommand: ClientCommand {
   @OptionGroup var service: ServerOptions
 
   func validate() throws {
-    guard limit > 0 else { throw ValidationError("limit: '\(limit)' is not a number above 0") }
+    try OptionText.checkLimit(limit)
   }
 
   func run(_ connection: ServiceConnection) async throws(CommandFailure) {
@@ -156,12 +152,7 @@ struct HooksResendCommand: ClientCommand {
     }
     let values = try await filter.values(on: connection)
     var writer = JSONWriter()
-    writer.object { writer in
-      for value in values {
-        writer.key(value.name)
-        writer.value(value.value)
-      }
-    }
+    writer.object { $0.members(values) }
     let reply = try await connection.reply(
       ServiceRequest("POST", "\(Deliveries.path)/redeliver", json: writer.bytes))
     Terminal.output(["sending \(reply["redelivered"]?.integer ?? 0) messages again"])

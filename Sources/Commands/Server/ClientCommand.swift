@@ -22,6 +22,15 @@ extension ClientCommand {
   }
 }
 
+extension ServiceRequest {
+  /// Makes the request of a command for one task.
+  /// - Parameter verb: `cancel`, `suspend`, `resume`, `retry` or `delete`.
+  static func command(_ verb: String, task: String) -> ServiceRequest {
+    verb == "delete"
+      ? ServiceRequest("DELETE", "/v1/tasks/\(task)") : ServiceRequest("POST", "/v1/tasks/\(task)/\(verb)")
+  }
+}
+
 extension ServiceConnection {
   /// Sends a request of a command, and returns the reply as JSON; `null` for an empty reply.
   func reply(_ request: ServiceRequest) async throws(CommandFailure) -> JSONValue {
@@ -36,15 +45,8 @@ extension ServiceConnection {
   func items(
     _ path: String, _ query: [(name: String, value: String)] = [], upTo limit: Int
   ) async throws(CommandFailure) -> [JSONValue] {
-    var items: [JSONValue] = []
-    var cursor: String?
-    repeat {
-      var query = query + [("limit", "\(min(500, limit - items.count))")]
-      if let cursor { query.append(("cursor", cursor)) }
-      let page = try await reply(ServiceRequest("GET", path, query: query))
-      items += page["items"]?.elements ?? []
-      cursor = page["nextCursor"]?.string
-    } while cursor != nil && items.count < limit
-    return items
+    try await ServicePages.items(path, query, upTo: limit) { (request) async throws(CommandFailure) in
+      try await reply(request)
+    }
   }
 }

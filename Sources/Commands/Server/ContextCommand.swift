@@ -99,12 +99,7 @@ struct ContextAddCommand: ParsableCommand {
 
   private func token() throws(CommandFailure) -> String? {
     if noToken { return nil }
-    if let tokenFile {
-      guard let line = PrivateFile.line(tokenFile) else {
-        throw CommandFailure(.settings, "--token-file: \(tokenFile) has no line, or cannot be read")
-      }
-      return line
-    }
+    if let tokenFile { return try ServerOptions.token(in: tokenFile) }
     if let token = ProcessInfo.processInfo.environment["FERRY_TOKEN"], !token.isEmpty { return token }
     let answer = try Terminal.ask("Token of \(server) (empty for none): ", isSecret: true)
     return answer.flatMap { $0.isEmpty ? nil : $0 }

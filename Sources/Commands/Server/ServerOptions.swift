@@ -27,15 +27,18 @@ struct ServerOptions: ParsableArguments {
     let (url, contextToken) = try named(environment)
     guard let url else { return nil }
     var token = environment["FERRY_TOKEN"].flatMap { $0.isEmpty ? nil : $0 } ?? contextToken
-    if let tokenFile {
-      guard let line = PrivateFile.line(tokenFile) else {
-        throw CommandFailure(.settings, "--token-file: \(tokenFile) has no line, or cannot be read")
-      }
-      token = line
-    }
+    if let tokenFile { token = try Self.token(in: tokenFile) }
     do throws(ServiceAddress.Fault) { return try ServiceAddress(url, token: token) } catch {
       throw CommandFailure(.settings, error.description)
     }
+  }
+
+  /// Reads the option `--token-file`.
+  static func token(in path: String) throws(CommandFailure) -> String {
+    guard let line = PrivateFile.line(path) else {
+      throw CommandFailure(.settings, "--token-file: \(path) has no line, or cannot be read")
+    }
+    return line
   }
 
   /// The service that the user has named, or the one that listens on the default address.

@@ -12,6 +12,11 @@ enum ShortID {
   /// The form that lists print.
   static func of(_ id: String) -> String { String(id.suffix(shown)) }
 
+  /// Whether a text is a whole identifier of a kind of resource.
+  static func isWhole(_ text: String, _ prefix: String) -> Bool {
+    text.hasPrefix(prefix) && text.utf8.count == length
+  }
+
   /// Returns the identifiers of tasks.
   static func tasks(_ texts: [String], on connection: ServiceConnection) async throws(CommandFailure)
     -> [String]
@@ -22,7 +27,7 @@ enum ShortID {
   }
 
   static func task(_ text: String, on connection: ServiceConnection) async throws(CommandFailure) -> String {
-    if text.hasPrefix("tsk_"), text.utf8.count == length { return text }
+    guard !isWhole(text, "tsk_") else { return text }
     let digits = text.hasPrefix("tsk_") ? text.dropFirst(4) : text[...]
     guard digits.filter({ $0 != "-" }).count >= shown, digits.allSatisfy({ $0.isHexDigit || $0 == "-" })
     else {

@@ -25,7 +25,7 @@ enum PrivateFile {
     guard descriptor >= 0 else {
       throw CommandFailure(.file, "\(draft): \(ProcessHandle.text(ofError: errno))")
     }
-    let isWhole = WholeWrite.write(bytes, to: descriptor) && fsync(descriptor) == 0
+    let isWhole = DescriptorTransfer.writeAll(bytes, to: descriptor) && fsync(descriptor) == 0
     close(descriptor)
     guard isWhole, rename(draft, path) == 0 else {
       let reason = ProcessHandle.text(ofError: errno)

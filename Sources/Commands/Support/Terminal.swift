@@ -41,10 +41,10 @@ enum Terminal {
     defer {
       if isSecret, hasModes {
         tcsetattr(descriptor, TCSAFLUSH, &saved)
-        _ = WholeWrite.write(Array("\n".utf8), to: descriptor)
+        _ = DescriptorTransfer.writeAll(Array("\n".utf8), to: descriptor)
       }
     }
-    _ = WholeWrite.write(Array(PlainText.safe(question).utf8), to: descriptor)
+    _ = DescriptorTransfer.writeAll(Array(PlainText.safe(question).utf8), to: descriptor)
     var line: [UInt8] = []
     var byte: UInt8 = 0
     while true {

@@ -26,7 +26,7 @@ struct ListCommand: ClientCommand {
   @OptionGroup var service: ServerOptions
 
   func validate() throws {
-    guard limit > 0 else { throw ValidationError("limit: '\(limit)' is not a number above 0") }
+    try OptionText.checkLimit(limit)
   }
 
   func run(_ connection: ServiceConnection) async throws(CommandFailure) {

@@ -27,7 +27,7 @@ struct PutCommand: ClientCommand {
     help: ArgumentHelp("Header field of the request, 'Name: value'.", valueName: "field"))
   var header: [String] = []
   @Option(help: "The most attempts.")
-  var tries = 20
+  var tries = OptionText.standardTries
   @Flag(help: "Create the task, print its id, and end.")
   var detach = false
   @Flag(help: "Print the ended task as one line of JSON.")
@@ -35,12 +35,8 @@ struct PutCommand: ClientCommand {
   @OptionGroup var service: ServerOptions
 
   func validate() throws {
-    guard (1...1_000_000).contains(tries) else {
-      throw ValidationError("tries: '\(tries)' is not a number from 1 to 1000000")
-    }
-    for field in header where !field.dropFirst().contains(":") {
-      throw ValidationError("header: '\(field)' has no colon; use 'Name: value'")
-    }
+    try OptionText.checkTries(tries)
+    _ = try OptionText.fields(header)
   }
 
   func run(_ connection: ServiceConnection) async throws(CommandFailure) {
@@ -91,18 +87,15 @@ struct PutCommand: ClientCommand {
   }
 
   private static func chunk(of descriptor: Int32, _ path: String) throws -> [UInt8]? {
-    var failed: Int32 = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: chunk) { buffer, count in
-      var result = read(descriptor, buffer.baseAddress, buffer.count)
-      while result < 0, errno == EINTR { result = read(descriptor, buffer.baseAddress, buffer.count) }
-      if result < 0 { failed = errno }
-      count = max(0, result)
+    guard let bytes = DescriptorTransfer.read(descriptor, upTo: chunk) else {
+      throw CommandFailure(.file, "\(path): \(ProcessHandle.text(ofError: errno))")
     }
-    guard failed == 0 else { throw CommandFailure(.file, "\(path): \(ProcessHandle.text(ofError: failed))") }
     return bytes.isEmpty ? nil : bytes
   }
 
   private func creation(_ stored: String) -> [UInt8] {
+    // `validate` has checked them.
+    let fields = (try? OptionText.fields(header)) ?? []
     var writer = JSONWriter()
     writer.object { writer in
       writer.field("kind", "upload")
@@ -112,15 +105,7 @@ struct PutCommand: ClientCommand {
         writer.field("method", method)
         writer.key("body")
         writer.object { $0.field("file", stored) }
-        guard !header.isEmpty else { return }
-        writer.key("headers")
-        writer.object { writer in
-          for field in header {
-            let colon = field.firstIndex(of: ":") ?? field.endIndex
-            writer.key(String(field[..<colon]))
-            writer.value(String(field[colon...].dropFirst().drop { $0 == " " }))
-          }
-        }
+        if !fields.isEmpty { writer.field("headers", fields) }
       }
       writer.field("resume", true)
       writer.field("failOnStatus", true)

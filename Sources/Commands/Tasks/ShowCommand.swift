@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import EventLoop
 internal import FerryClient
 internal import JSON
 
@@ -34,7 +35,7 @@ struct CatCommand: ClientCommand {
     try await CommandFailure.converting { () async throws(ServiceError) in
       let stream = try await connection.stream(ServiceRequest("GET", "/v1/tasks/\(id)/body"))
       while let bytes = try await stream.next() {
-        guard WholeWrite.write(bytes, to: 1) else { throw .cancelled }
+        guard DescriptorTransfer.writeAll(bytes, to: 1) else { throw .cancelled }
       }
     }
   }

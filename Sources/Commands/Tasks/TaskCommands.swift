@@ -24,15 +24,14 @@ struct TaskChoice: ParsableArguments {
 
   /// Sends a command for the tasks, and reports each task or the count.
   /// - Parameters:
-  ///   - name: the last part of the path of the command for many tasks.
+  ///   - verb: the last part of the path of the command for many tasks.
   ///   - done: the participle for reports.
-  ///   - request: makes the request for one task.
   func perform(
-    _ name: String, done: String, on connection: ServiceConnection, _ request: (String) -> ServiceRequest
+    _ verb: String, done: String, on connection: ServiceConnection
   ) async throws(CommandFailure) {
     guard !ids.isEmpty else {
       let reply = try await connection.reply(
-        ServiceRequest("POST", "/v1/tasks/\(name)", json: filter.selection(all: all, dryRun: dryRun)))
+        ServiceRequest("POST", "/v1/tasks/\(verb)", json: filter.selection(all: all, dryRun: dryRun)))
       let matched = reply["matched"]?.integer ?? 0
       let (changed, failed) = (reply["changed"]?.integer ?? 0, reply["failed"]?.integer ?? 0)
       Terminal.output([dryRun ? "\(matched) tasks match" : "\(done) \(changed) of \(matched) tasks"])
@@ -42,7 +41,7 @@ struct TaskChoice: ParsableArguments {
     var first: CommandFailure?
     for id in try await ShortID.tasks(ids, on: connection) {
       do throws(CommandFailure) {
-        let reply = try await connection.reply(request(id))
+        let reply = try await connection.reply(.command(verb, task: id))
         let new = reply["id"]?.string
         Terminal.output(["\(done) \(id)\(new != nil && new != id ? " as \(new ?? "")" : "")"])
       } catch {
@@ -54,73 +53,62 @@ struct TaskChoice: ParsableArguments {
   }
 }
 
+/// A command for tasks.
+protocol TaskCommand: ClientCommand {
+  static var verb: String { get }
+  /// The participle of the verb, for reports.
+  static var done: String { get }
+  var choice: TaskChoice { get }
+}
+
+extension TaskCommand {
+  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
+    try await choice.perform(Self.verb, done: Self.done, on: connection)
+  }
+}
+
 /// The command `ferry cancel`.
-struct CancelCommand: ClientCommand {
+struct CancelCommand: TaskCommand {
   static let configuration = CommandConfiguration(commandName: "cancel", abstract: "Cancel tasks.")
+  static let (verb, done) = ("cancel", "cancelled")
   @OptionGroup var choice: TaskChoice
   @OptionGroup var service: ServerOptions
-
-  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
-    try await choice.perform("cancel", done: "cancelled", on: connection) {
-      ServiceRequest("POST", "/v1/tasks/\($0)/cancel")
-    }
-  }
 }
 
 /// The command `ferry suspend`.
-struct SuspendCommand: ClientCommand {
+struct SuspendCommand: TaskCommand {
   static let configuration = CommandConfiguration(commandName: "suspend", abstract: "Suspend tasks.")
+  static let (verb, done) = ("suspend", "suspended")
   @OptionGroup var choice: TaskChoice
   @OptionGroup var service: ServerOptions
-
-  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
-    try await choice.perform("suspend", done: "suspended", on: connection) {
-      ServiceRequest("POST", "/v1/tasks/\($0)/suspend")
-    }
-  }
 }
 
 /// The command `ferry resume`.
-struct ResumeCommand: ClientCommand {
+struct ResumeCommand: TaskCommand {
   static let configuration = CommandConfiguration(commandName: "resume", abstract: "Resume suspended tasks.")
+  static let (verb, done) = ("resume", "resumed")
   @OptionGroup var choice: TaskChoice
   @OptionGroup var service: ServerOptions
-
-  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
-    try await choice.perform("resume", done: "resumed", on: connection) {
-      ServiceRequest("POST", "/v1/tasks/\($0)/resume")
-    }
-  }
 }
 
 /// The command `ferry retry`.
-struct RetryCommand: ClientCommand {
+struct RetryCommand: TaskCommand {
   static let configuration = CommandConfiguration(
     commandName: "retry", abstract: "Repeat failed tasks.",
     discussion: """
       A failed or cancelled task gets a new task with the same request, whose id is printed. A task that waits for its next \
       attempt starts it now.
       """)
+  static let (verb, done) = ("retry", "retried")
   @OptionGroup var choice: TaskChoice
   @OptionGroup var service: ServerOptions
-
-  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
-    try await choice.perform("retry", done: "retried", on: connection) {
-      ServiceRequest("POST", "/v1/tasks/\($0)/retry")
-    }
-  }
 }
 
 /// The command `ferry rm`.
-struct RemoveCommand: ClientCommand {
+struct RemoveCommand: TaskCommand {
   static let configuration = CommandConfiguration(
     commandName: "rm", abstract: "Delete ended tasks with their bodies and events.")
+  static let (verb, done) = ("delete", "deleted")
   @OptionGroup var choice: TaskChoice
   @OptionGroup var service: ServerOptions
-
-  func run(_ connection: ServiceConnection) async throws(CommandFailure) {
-    try await choice.perform("delete", done: "deleted", on: connection) {
-      ServiceRequest("DELETE", "/v1/tasks/\($0)")
-    }
-  }
 }

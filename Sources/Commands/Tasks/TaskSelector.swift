@@ -31,24 +31,16 @@ struct TaskSelector: ParsableArguments {
     guard !(running && state != nil), !(failed && (running || state != nil)) else {
       throw ValidationError("--failed, --running and --state exclude each other")
     }
-    if let since, Quantities.seconds(since) == nil {
-      throw ValidationError("since: '\(since)' is not a duration; use a form such as 30m, 2h or 7d")
-    }
-    for label in label where !label.dropFirst().contains("=") {
-      throw ValidationError("label: '\(label)' has no equals sign; use key=value")
-    }
+    try OptionText.checkSince(since)
+    _ = try OptionText.labels(label)
   }
 
-  private var labels: [(name: String, value: String)] {
-    label.map { label in
-      let sign = label.firstIndex(of: "=") ?? label.endIndex
-      return (String(label[..<sign]), String(label[sign...].dropFirst()))
-    }
-  }
+  /// The labels, which `validate` has checked.
+  private var labels: [OptionText.Pair] { (try? OptionText.labels(label)) ?? [] }
 
   /// The members of the filters that have one text.
-  private var texts: [(name: String, value: String)] {
-    var texts: [(String, String)] = []
+  private var texts: [OptionText.Pair] {
+    var texts: [OptionText.Pair] = []
     if let state = state ?? (running ? "running" : nil) { texts.append(("state", state)) }
     if failed { texts.append(("outcome", "failed")) }
     if let url { texts.append(("url", url)) }
@@ -64,7 +56,7 @@ struct TaskSelector: ParsableArguments {
   }
 
   /// The filters as parameters of a list.
-  var query: [(name: String, value: String)] {
+  var query: [OptionText.Pair] {
     texts + labels.map { ("label", "\($0.name):\($0.value)") }
   }
 
@@ -73,19 +65,8 @@ struct TaskSelector: ParsableArguments {
     var writer = JSONWriter()
     writer.object { writer in
       if all { writer.field("all", true) }
-      for text in texts {
-        writer.key(text.name)
-        writer.value(text.value)
-      }
-      if !labels.isEmpty {
-        writer.key("labels")
-        writer.object { writer in
-          for label in labels {
-            writer.key(label.name)
-            writer.value(label.value)
-          }
-        }
-      }
+      writer.members(texts)
+      if !labels.isEmpty { writer.field("labels", labels) }
       if dryRun { writer.field("dryRun", true) }
     }
     return writer.bytes

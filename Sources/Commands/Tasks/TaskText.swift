@@ -66,8 +66,5 @@ struct TaskText {
   }
 
   /// The cause of a failed task; `nil` if it has not failed.
-  var failure: TransferItem.Failure? {
-    guard json["outcome"]?.string != "succeeded" else { return nil }
-    return TransferReport.failure(json["error"])
-  }
+  var failure: TransferItem.Failure? { TransferReport.failure(json["error"]) }
 }

@@ -101,13 +101,8 @@ struct TopCommand: ClientCommand {
   ) {
     Task {
       do throws(CommandFailure) {
-        guard name != "delete" else {
-          _ = try await connection.reply(ServiceRequest("DELETE", "/v1/tasks/\(task)"))
-          feed.yield(.removed(task))
-          return
-        }
-        _ = try await connection.reply(ServiceRequest("POST", "/v1/tasks/\(task)/\(name)"))
-        feed.yield(.message("\(name): \(ShortID.of(task))"))
+        _ = try await connection.reply(.command(name, task: task))
+        feed.yield(name == "delete" ? .removed(task) : .message("\(name): \(ShortID.of(task))"))
       } catch {
         feed.yield(.message(error.description))
       }

@@ -59,14 +59,14 @@ struct EventsCommand: ClientCommand {
   var json = false
   @OptionGroup var service: ServerOptions
 
+  func validate() throws { _ = try OptionText.labels(label) }
+
   func run(_ connection: ServiceConnection) async throws(CommandFailure) {
-    var query: [(name: String, value: String)] = []
+    var query: [OptionText.Pair] = []
     if let types { query.append(("types", types)) }
-    for label in label {
-      guard let sign = label.firstIndex(of: "=") else {
-        throw CommandFailure(.usage, "label: '\(label)' has no equals sign; use key=value")
-      }
-      query.append(("label", "\(label[..<sign]):\(label[sign...].dropFirst())"))
+    // `validate` has checked them.
+    for label in (try? OptionText.labels(label)) ?? [] {
+      query.append(("label", "\(label.name):\(label.value)"))
     }
     if noProgress { query.append(("progress", "false")) }
     let events = connection.events(

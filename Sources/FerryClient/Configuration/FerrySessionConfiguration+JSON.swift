@@ -66,15 +66,3 @@ extension FerryRetry {
     }
   }
 }
-
-extension JSONWriter {
-  /// Writes a member that is an object of strings, in the order of their names.
-  mutating func field(_ name: StaticString, strings: [String: String]) {
-    objectField(name) { writer in
-      for (name, value) in strings.sorted(by: { $0.key < $1.key }) {
-        writer.key(name)
-        writer.value(value)
-      }
-    }
-  }
-}

@@ -33,11 +33,7 @@ public final class FerrySessionConfiguration: Sendable {
   /// One property.
   public subscript<Property: Sendable>(dynamicMember path: WritableKeyPath<Values, Property>) -> Property {
     get { all[keyPath: path] }
-    set {
-      var changed = all
-      changed[keyPath: path] = newValue
-      values.withLock { $0 = changed }
-    }
+    set { values.withLock { $0[keyPath: path] = newValue } }
   }
 
   /// The identifier of a background session.

@@ -1,3 +1,5 @@
+internal import HTTPFields
+
 /// A request to a service.
 package struct ServiceRequest: Sendable {
   package enum Body: Sendable {
@@ -37,26 +39,11 @@ package struct ServiceRequest: Sendable {
   }
 
   /// The path with the encoded query.
-  var target: String {
+  package var target: String {
     guard !query.isEmpty else { return path }
     return path + "?"
-      + query.map { "\(Self.encoded($0.name))=\(Self.encoded($0.value))" }.joined(separator: "&")
-  }
-
-  /// Returns a text with all bytes escaped that are not unreserved (RFC 3986 §2.3).
-  package static func encoded(_ text: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var bytes: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"):
-        bytes.append(byte)
-      case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): bytes.append(byte)
-      default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
+      + query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
+      .joined(separator: "&")
   }
 }
 

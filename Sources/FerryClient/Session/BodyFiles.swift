@@ -22,14 +22,9 @@ final class UploadFile: Sendable {
 
   /// Returns the next bytes; `nil` at the end.
   func read() throws -> [UInt8]? {
-    var count = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, initialized in
-      repeat {
-        count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-      } while count < 0 && errno == EINTR
-      initialized = max(count, 0)
+    guard let bytes = DescriptorTransfer.read(descriptor, upTo: Self.pieceSize) else {
+      throw FerryError(.noPermissionsToReadFile, message: "\(SystemError(errno))")
     }
-    guard count >= 0 else { throw FerryError(.noPermissionsToReadFile, message: "\(SystemError(errno))") }
     return bytes.isEmpty ? nil : bytes
   }
 }
@@ -58,12 +53,8 @@ final class DownloadFile: Sendable {
   func keep() { isKept.withLock { $0 = true } }
 
   func write(_ data: Data) throws(FerryError) {
-    var rest = Array(data)[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw FerryError(.cannotWriteToFile, message: "\(SystemError(errno))") }
-      rest = rest.dropFirst(count)
+    guard data.withUnsafeBytes({ DescriptorTransfer.writeAll($0, to: descriptor) }) else {
+      throw FerryError(.cannotWriteToFile, message: "\(SystemError(errno))")
     }
   }
 }

@@ -185,15 +185,10 @@ extension FerrySession {
 
   /// Adds the tasks of an earlier run of the program, with their missed events and pending decisions.
   private func adoptTasks(of service: SessionService) async throws(FerryError) {
-    var cursor: String?
-    var found: [(task: FerrySessionTask, snapshot: TaskSnapshot)] = []
-    repeat {
-      var query = [(name: "limit", value: "500"), (name: "order", value: "oldest")]
-      if let cursor { query.append((name: "cursor", value: cursor)) }
-      let page = try await service.get("/v1/sessions/\(service.id)/tasks", query: query)
-      found += (page["items"]?.elements ?? []).compactMap(adopt)
-      cursor = page["nextCursor"]?.string
-    } while cursor != nil
+    let tasks = try await ServicePages.items(
+      "/v1/sessions/\(service.id)/tasks", [("order", "oldest")]
+    ) { (request) async throws(FerryError) in try await service.json(request) }
+    let found = tasks.compactMap(adopt)
     // If all tasks have ended, the service has reported the end of the events before.
     let haveEnded = !found.isEmpty && found.allSatisfy(\.snapshot.isCompleted)
     state.withLock { $0.hasFinishedEvents = haveEnded }
@@ -264,24 +259,21 @@ extension FerrySession {
 
 /// The result of the first attempt to open a stream.
 private final class StreamOpening: Sendable {
-  private let error = Mutex<FerryError?>(nil)
-  private let isOver = Mutex(false)
+  private struct Ending {
+    let error: FerryError?
+  }
+  private let ending = Mutex<Ending?>(nil)
   private let waiter = Waiter()
 
-  var hasEnded: Bool { isOver.withLock { $0 } }
+  var hasEnded: Bool { ending.withLock { $0 != nil } }
 
   func end(_ error: FerryError?) {
-    let isFirst = isOver.withLock { isOver in
-      defer { isOver = true }
-      return !isOver
-    }
-    guard isFirst else { return }
-    self.error.withLock { $0 = error }
+    ending.withLock { $0 = $0 ?? Ending(error: error) }
     waiter.resume()
   }
 
   func result() async -> FerryError? {
     await waiter.wait()
-    return error.withLock { $0 }
+    return ending.withLock { $0?.error }
   }
 }

@@ -31,7 +31,6 @@ public class FerrySessionTask: @unchecked Sendable, Hashable {
     var currentRequest: FerryRequest?
     var commands = SerialDrain<TaskCommand>()
     var delegate: (any FerrySessionTaskDelegate)?
-    var isReading = false
     var reader: Task<Void, Never>?
     var storedFile: String?
     var hasUsedStream = false

@@ -66,7 +66,7 @@ struct SessionService: Sendable {
     } catch { throw FerryError(error) }
   }
 
-  private func json(_ request: ServiceRequest) async throws(FerryError) -> JSONValue {
+  func json(_ request: ServiceRequest) async throws(FerryError) -> JSONValue {
     let reply = try await reply(request)
     guard !reply.bytes.isEmpty else { return .null }
     do throws(ServiceError) { return try reply.json() } catch { throw FerryError(error) }

@@ -16,14 +16,7 @@ extension FerryRequest {
     writer.object { writer in
       writer.field("url", url?.absoluteString ?? "")
       if let httpMethod { writer.field("method", httpMethod) }
-      if let allHTTPHeaderFields {
-        writer.objectField("headers") { writer in
-          for (name, value) in allHTTPHeaderFields.sorted(by: { $0.key < $1.key }) {
-            writer.key(name)
-            writer.value(value)
-          }
-        }
-      }
+      if let allHTTPHeaderFields { writer.field("headers", strings: allHTTPHeaderFields) }
       switch body {
       case .none: break
       case .bytes(let data): writer.objectField("body") { $0.field("base64", data.base64EncodedString()) }
@@ -55,6 +48,18 @@ extension FerryRequest {
     allowsExpensiveNetworkAccess = json["allowsExpensiveNetworkAccess"]?.bool ?? true
     allowsConstrainedNetworkAccess = json["allowsConstrainedNetworkAccess"]?.bool ?? true
     networkServiceType = json["networkServiceType"]?.string.flatMap(NetworkServiceType.init) ?? .default
+  }
+}
+
+extension JSONWriter {
+  /// Writes a member that is an object of strings, in the order of their names.
+  mutating func field(_ name: StaticString, strings: [String: String]) {
+    objectField(name) { writer in
+      for (name, value) in strings.sorted(by: { $0.key < $1.key }) {
+        writer.key(name)
+        writer.value(value)
+      }
+    }
   }
 }
 

@@ -24,6 +24,7 @@ import Testing
   }
 
   @Test func `query is escaped`() {
-    #expect(ServiceRequest.encoded("a b&c=ü*~-._") == "a%20b%26c%3D%C3%BC%2A~-._")
+    let request = ServiceRequest("GET", "/p", query: [("a b&c=ü*~-._", "a b&c=ü*~-._")])
+    #expect(request.target == "/p?a%20b%26c%3D%C3%BC%2A~-._=a%20b%26c%3D%C3%BC%2A~-._")
   }
 }
