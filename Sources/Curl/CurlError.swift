@@ -17,6 +17,7 @@ package struct CurlResult: Sendable, Equatable {
   package static let weirdServerReply = CurlResult(code: 8)
   package static let http2 = CurlResult(code: 16)
   package static let partialFile = CurlResult(code: 18)
+  package static let writeError = CurlResult(code: 23)
   package static let outOfMemory = CurlResult(code: 27)
   package static let operationTimedOut = CurlResult(code: 28)
   package static let sslConnectError = CurlResult(code: 35)

@@ -180,11 +180,15 @@ package final class EasyHandle {
 
   // MARK: Flow
 
-  /// Pauses the transfer in these directions and resumes it in the others (curl_easy_pause). May call the delegate before it returns.
+  /// Pauses the transfer in these directions and resumes it in the others (curl_easy_pause). May call the delegate before it returns. If
+  /// the delegate then refuses bytes, the multi handle ends the transfer.
   package func setPaused(_ directions: FlowDirections) {
     let receive = directions.contains(.receive) ? CURLPAUSE_RECV : 0
     let send = directions.contains(.send) ? CURLPAUSE_SEND : 0
-    curl_easy_pause(raw, receive | send)
+    let code = curl_easy_pause(raw, receive | send)
+    // A transfer without a connection cannot be paused. That is no failure.
+    guard code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT else { return }
+    multi?.recordFailure(of: self, CurlResult(code: Int(code.rawValue)))
   }
 
   func recordRefusal() { multi?.recordRefusal(of: raw) }

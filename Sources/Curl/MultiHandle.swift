@@ -21,6 +21,7 @@ package final class MultiHandle {
   private var handles: [UnsafeMutableRawPointer: EasyHandle] = [:]
   private var changes: [SocketChange] = []
   private var refused: [UnsafeMutableRawPointer] = []
+  private var failed: [Completion] = []
   /// TLS sessions are resumed within one multi handle only.
   let share: ShareHandle?
   /// The handshakes that wait for a decision; C appends to this queue.
@@ -123,6 +124,11 @@ package final class MultiHandle {
       guard let easy = handles.removeValue(forKey: pointer) else { continue }
       completions.append(Completion(easy: easy, result: CurlResult(code: Int(code.rawValue))))
     }
+    for completion in failed where handles[completion.easy.raw] === completion.easy {
+      remove(completion.easy)
+      completions.append(completion)
+    }
+    failed.removeAll()
     return completions
   }
 
@@ -144,6 +150,11 @@ package final class MultiHandle {
   }
 
   func recordRefusal(of easy: UnsafeMutableRawPointer) { refused.append(easy) }
+  /// Records that curl_easy_pause failed. libcurl then neither ends the transfer nor watches its socket, and it has dropped the bytes that
+  /// the delegate refused.
+  func recordFailure(of easy: EasyHandle, _ result: CurlResult) {
+    failed.append(Completion(easy: easy, result: result))
+  }
   func recordOpen() { openSockets += 1 }
   func recordClose(_ descriptor: Int32) {
     openSockets -= 1

@@ -25,6 +25,7 @@ import Testing
     private var done: ((Result) -> Void)?
     var permits = true
     var pausesOnce = false
+    var refusesBody = false
 
     init() {
       loop = EventLoop(name: "test-curl")
@@ -90,6 +91,7 @@ import Testing
         }
         return .paused
       }
+      guard !refusesBody else { return .refused }
       result.body += bytes
       return .accepted
     }
@@ -150,6 +152,20 @@ import Testing
     let driver = Driver()
     driver.pausesOnce = true
     #expect(await driver.get(origin.url + "/300000").body.count == 300_000)
+    await driver.close()
+  }
+
+  /// libcurl reports this refusal as a result of curl_easy_pause only, and no longer watches the socket.
+  @Test func `body refused at the end of a pause ends the transfer`() async {
+    let origin = TestOrigin { _, socket in
+      try socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nten bytes.")
+      _ = try? socket.readSome()
+      return false
+    }
+    let driver = Driver()
+    (driver.pausesOnce, driver.refusesBody) = (true, true)
+    let result = await driver.get(origin.url + "/")
+    #expect(result.code == .writeError && result.status == 200 && result.body == [])
     await driver.close()
   }
 

@@ -57,7 +57,7 @@ final class BodySink {
   /// Accepts the bytes, even when the sink is full. Returns `false` if the body exceeds its maximum size.
   /// - Parameter drained: Called from any thread when there is room again.
   func append(_ bytes: UnsafeRawBufferPointer, drained: @escaping @Sendable () -> Void) -> Bool {
-    guard size + Int64(bytes.count) <= maximumSize else {
+    guard !isTooLarge, size + Int64(bytes.count) <= maximumSize else {
       isTooLarge = true
       return false
     }
