@@ -20,7 +20,7 @@ try {
   contract.servers = [{ url: new URL(".", document.baseURI).href.replace(/\/$/, ""), description: "This server" }];
   const element = document.createElement("rapi-doc");
   const attributes = {
-    "render-style": "read", "schema-style": "table", "show-header": "false", "allow-authentication": "true", "allow-server-selection": "false",
+    "render-style": "focused", "schema-style": "table", "show-header": "false", "allow-authentication": "true", "allow-server-selection": "false",
     "allow-spec-url-load": "false", "allow-spec-file-load": "false", "load-fonts": "false", "regular-font": "system-ui, sans-serif",
     "mono-font": "ui-monospace, 'DejaVu Sans Mono', monospace", "use-path-in-nav-bar": "true", "nav-item-spacing": "compact", "show-method-in-nav-bar": "as-colored-text",
     "persist-auth": "false", "schema-description-expanded": "true", "default-schema-tab": "schema", "sort-endpoints-by": "none", "fetch-credentials": "omit",
