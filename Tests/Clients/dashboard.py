@@ -8,7 +8,7 @@ import httpx
 import axe_playwright_python
 from playwright.sync_api import expect, sync_playwright
 
-PATIENCE = 30_000  # Milliseconds. On an idle machine, each step takes a moment.
+PATIENCE = 120_000  # Milliseconds. On an idle machine, each step takes a moment.
 AXE = pathlib.Path(axe_playwright_python.__file__).parent / "axe.min.js"
 VIOLATIONS = """addEventListener("securitypolicyviolation", (event) => {
   console.error(`policy violation: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`);

@@ -31,7 +31,7 @@ def call(name, *arguments, **named):
     return reply
 
 
-client = ferry_client.Client(base_url=service, timeout=30)
+client = ferry_client.Client(base_url=service, timeout=120)
 session = call("create_session", body=m.SessionCreation(
     description="generated", configuration=m.SessionConfigurationCreation.from_dict({"timeoutIntervalForRequest": 20}))).parsed
 assert call("get_session", session.id).parsed.description == "generated"

@@ -7,7 +7,8 @@ import http.server, json, socketserver, ssl, sys, threading, time
 import httpx
 from openapi_examples import Contract, events
 
-PATIENCE = 30  # Seconds. On an idle machine, these replies come at once.
+PATIENCE = 120  # Seconds. On an idle machine, these replies come at once.
+WAIT = 60  # Seconds that the service may wait before it replies.
 
 
 class Origin(http.server.BaseHTTPRequestHandler):
@@ -225,7 +226,7 @@ def sessions(talk, origin):
 def creations(talk, origin, name, **target):
     """Creates tasks in all forms. Returns a finished download and a suspended task."""
     download = {"kind": "download", "request": request(origin, "/photo.jpg", headers={"Accept": "image/*"})}
-    waiting = {"Prefer": f"wait={PATIENCE}"}
+    waiting = {"Prefer": f"wait={WAIT}"}
     suspended = talk.call(name, 201, "suspendedTask", json=download, **target)["id"]
     finished = talk.call(name, 200, "completedDownload", json={**download, "resume": True}, headers=waiting, **target)["id"]
     data = {"kind": "data", "resume": True, "request": request(origin)}
@@ -250,7 +251,7 @@ def tasks(talk, origin, session):
     talk.call("updateTask", 200, "suspendedTask", task=suspended, json={"priority": 0.9})
     talk.call("suspendTask", 200, "suspendedTask", task=suspended)
     talk.call("resumeTask", 200, "suspendedTask", task=suspended)
-    refused = talk.call("createTask", 200, "refusedTask", session=session, headers={"Prefer": f"wait={PATIENCE}"}, json={
+    refused = talk.call("createTask", 200, "refusedTask", session=session, headers={"Prefer": f"wait={WAIT}"}, json={
         "kind": "data", "resume": True, "request": {"url": "http://10.0.0.1/"}})["id"]
     talk.call("retryTask", 201, "retriedTask", task=refused)
     busy = {"kind": "data", "resume": True, "request": request(origin, "/busy"),
@@ -264,7 +265,7 @@ def tasks(talk, origin, session):
     for name in ("cancelTasks", "suspendTasks", "resumeTasks", "retryTasks", "deleteTasks"):
         talk.call(name, 200, json={"group": "import-2026-11", "outcome": "failed"})
     talk.call("deleteTask", 204, task=talk.client.post(
-        "/v1/tasks", json={"kind": "data", "resume": True, "request": request(origin)}, headers={"Prefer": f"wait={PATIENCE}"}).json()["id"])
+        "/v1/tasks", json={"kind": "data", "resume": True, "request": request(origin)}, headers={"Prefer": f"wait={WAIT}"}).json()["id"])
 
     groups(talk, origin)
     streams(talk, origin, finished)
@@ -313,7 +314,7 @@ def bodies(talk, origin, session):
     part = {"Range": "bytes=0-5"}
     for path in ("/octets", "/text"):
         data = {"kind": "data", "resume": True, "request": request(origin, path)}
-        headers = {"Prefer": f"wait={PATIENCE}"}
+        headers = {"Prefer": f"wait={WAIT}"}
         task = talk.client.post(f"/v1/sessions/{session}/tasks", json=data, headers=headers).json()["id"]
         talk.call("getBody", 200, task=task)
         talk.call("getBody", 206, task=task, headers=part)

@@ -44,9 +44,9 @@ struct NetworkMonitorTests {
     /// Runs `body` on the loop.
     func hold(_ body: @Sendable () -> Void) async { await resident.run(body) }
 
-    /// Waits up to 10 s for a snapshot that fits.
+    /// Waits for a snapshot that fits.
     func becomes(_ isWanted: (NetworkSnapshot) -> Bool) async throws -> Bool {
-      let limit = ContinuousClock.now + .seconds(10)
+      let limit = ContinuousClock.now + .seconds(Patience.seconds)
       while ContinuousClock.now < limit {
         if let snapshot = monitor.snapshot, isWanted(snapshot) { return true }
         try await Task.sleep(for: .milliseconds(5))

@@ -292,7 +292,7 @@ import TransferModel
     #expect(try await bench.work().isEmpty)
     // The worker's pool deletes the file.
     let expected = keepsPartial ? [BlobKey(task.id, .partial, stamp)] : []
-    for _ in 0..<500 where bench.blobs.list(.tasks) != expected { usleep(10_000) }
+    Patience.wait { bench.blobs.list(.tasks) != expected }
     #expect(bench.blobs.list(.tasks) == expected)
     await process.stop()
   }

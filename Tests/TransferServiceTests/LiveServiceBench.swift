@@ -96,7 +96,7 @@ final class LiveServiceBench: Sendable {
 
   /// Returns the task after its end.
   func end(of task: TaskID) async throws -> TransferTask {
-    await service.tasks.waitForEnd(of: task, seconds: 30)
+    await service.tasks.waitForEnd(of: task, seconds: Patience.seconds)
     return try await service.tasks.task(task)
   }
 

@@ -15,7 +15,8 @@ import Testing
       {"kind":"download","resume":true,"request":{"url":"\#(origin.url)"},
        "completion":{"webhook":{"url":"\#(completion.url)"}}}
       """#
-    let reply = try ferry.call("POST", "/v1/sessions/\(session)/tasks", body, [("Prefer", "wait=50")])
+    let reply = try ferry.call(
+      "POST", "/v1/sessions/\(session)/tasks", body, [("Prefer", Patience.preference)])
     #expect(reply.status == 200 && reply.json["state"]?.string == "completed", "\(reply.text)")
     #expect(reply.json["error"] == .null && reply.json["retryCount"]?.integer == 1)
     for receiver in [delegate, completion] {

@@ -40,7 +40,7 @@ import Testing
 
   private func listIs(_ sent: String) throws -> Bool {
     let wanted = sent.isEmpty ? [] : [sent]
-    let deadline = ContinuousClock.now + .seconds(20)
+    let deadline = ContinuousClock.now + .seconds(Patience.seconds)
     while try place.ferry.cookies(of: session) != wanted {
       guard ContinuousClock.now < deadline else { return false }
       usleep(2000)

@@ -113,7 +113,7 @@ import Testing
     #expect(BodyFiles.path(id + ".part", in: place.directory) != nil)
     try place.start()
     for name in orphans {
-      for _ in 0..<500 where FileManager.default.fileExists(atPath: bodies + name) { usleep(20_000) }
+      Patience.wait { FileManager.default.fileExists(atPath: bodies + name) }
       #expect(!FileManager.default.fileExists(atPath: bodies + name), "\(name)")
     }
     #expect(try place.ferry.end(of: id)["error"] == .null)

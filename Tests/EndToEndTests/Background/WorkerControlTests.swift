@@ -90,7 +90,7 @@ import Testing
     usleep(500_000)
     place.stop(SIGKILL)
     #expect(origin.answers.isEmpty)
-    for _ in 0..<500 where origin.answers.isEmpty { usleep(10_000) }
+    Patience.wait { origin.answers.isEmpty }
     #expect(origin.answers.count == 1)
     try place.start()
     let story = try place.ferry.story(of: id)

@@ -70,7 +70,7 @@ import Testing
     // Otherwise the test has checked too little.
     #expect(stored > 100 && served > 20, "\(stored) \(served)")
     let known = try tasks(ferry, session)
-    for _ in 0..<500 where try !bodies(directory).isSubset(of: known) { usleep(20_000) }
+    try Patience.wait { try !bodies(directory).isSubset(of: known) }
     #expect(try bodies(directory).isSubset(of: known))
   }
 

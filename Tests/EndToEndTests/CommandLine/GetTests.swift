@@ -162,7 +162,7 @@ import Testing
   }
 
   private func waitFor(_ condition: () -> Bool) {
-    for _ in 0..<3000 where !condition() { usleep(20_000) }
+    Patience.wait { !condition() }
     #expect(condition())
   }
 

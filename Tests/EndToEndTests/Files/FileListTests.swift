@@ -24,11 +24,11 @@ import Testing
     }
   }
 
-  /// Waits until `isSo` returns true, at most 20 s.
+  /// Waits until `isSo` returns true.
   private func wait(until isSo: () throws -> Bool) throws {
-    let end = Date().addingTimeInterval(20)
+    let end = Date().addingTimeInterval(Patience.seconds)
     while try !isSo() {
-      try #require(Date() < end, "the condition was not met within 20 s")
+      try #require(Date() < end, "the condition was not met in time")
       usleep(5000)
     }
   }

@@ -27,7 +27,7 @@ import Testing
     let created = task("data")
     let id = try ferry.call("POST", "/v1/tasks", created).json.id
     Foundation.Thread.detachNewThread {
-      let fields = [("Prefer", "wait=60"), ("Content-Type", "application/json")]
+      let fields = [("Prefer", Patience.preference), ("Content-Type", "application/json")]
       waited.set(try? HTTPClient(port: port).send("POST", "/v1/tasks", Array(created.utf8), fields))
     }
     Foundation.Thread.detachNewThread {

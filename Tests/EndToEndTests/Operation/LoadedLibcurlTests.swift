@@ -44,7 +44,7 @@ import Testing
         #expect(try ferry.call("POST", "/v1/tasks", body + completion).status == 201)
         // A message whose reply libcurl refuses is delivered again later.
         let heard = { origin.requests.filter { $0.path == path }.count }
-        for _ in 0..<3000 where heard() < round { usleep(10_000) }
+        Patience.wait { heard() < round }
         #expect(heard() >= round)
       }
     }

@@ -122,7 +122,7 @@ import Testing
     #expect(ferry.hasLogged(Self.done))
     try complete("/good")
     func posts() -> [String] { nginx.log().filter { $0.hasPrefix("POST /good") } }
-    for _ in 0..<1000 where posts().isEmpty { usleep(10_000) }
+    Patience.wait { posts().isEmpty }
     #expect(!posts().isEmpty)
   }
 

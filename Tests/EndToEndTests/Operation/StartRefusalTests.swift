@@ -58,7 +58,7 @@ import Testing
       let names = (try? FileManager.default.subpathsOfDirectory(atPath: path(name) + "/set-aside")) ?? []
       return names.first { $0.split(separator: "/").last?.hasPrefix(file) == true }
     }
-    for _ in 0..<500 where aside("files", file) == nil { usleep(20_000) }
+    Patience.wait { aside("files", file) == nil }
     let found = try #require(aside("bodies", task))
     #expect(size("bodies/set-aside/" + found) == 100_000)
     #expect(

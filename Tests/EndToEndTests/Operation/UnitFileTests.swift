@@ -153,7 +153,7 @@ import Testing
       let data = FileManager.default.contents(atPath: file) ?? Data()
       return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
     }
-    for _ in 0..<500 where lines().last?.contains("+++ exited") != true { usleep(20_000) }
+    Patience.wait { lines().last?.contains("+++ exited") != true }
     let all = lines()
     let names = all.compactMap { line -> String? in
       let call = line.drop { $0.isNumber || $0 == " " }

@@ -64,7 +64,7 @@ import Testing
     let session = try session(ferry)
     let path = "/v1/sessions/\(session)/tasks?include=body"
     let body = #"{"kind":"data","resume":true,"request":{"url":"\#(origin.url)/100"}}"#
-    let fields = [("Prefer", "wait=25"), ("Idempotency-Key", "k")]
+    let fields = [("Prefer", Patience.preference), ("Idempotency-Key", "k")]
     let first = try ferry.call("POST", path, body, fields)
     #expect(first.json["body"]?["base64"]?.string != nil)
     let again = try ferry.call("POST", path, body, fields)
@@ -323,7 +323,7 @@ import Testing
       #expect(try body(ferry, task.id).status == 404, "the body was moved to the file")
       files.append((file.json.id, size))
     }
-    for _ in 0..<1500 where origin.requests.filter({ $0.path == "/hook" }).count < 4 { usleep(10_000) }
+    Patience.wait { origin.requests.filter({ $0.path == "/hook" }).count < 4 }
     let hooks = origin.requests.filter { $0.path == "/hook" }
     #expect(hooks.count == 4 && Set(hooks.compactMap { $0["webhook-id"] }).count == 4)
     ferry.kill()

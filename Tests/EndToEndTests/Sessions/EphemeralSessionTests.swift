@@ -78,7 +78,7 @@ import Testing
         "url":"\(origin.url)\(path)/\(Mark.url.text)?q=\(Mark.query.text)",
         "headers":{"X-Mark":"\(Mark.header.text)"}\(rest)},
        "completion":{"webhook":{"url":"\(origin.url)/hook/\(Mark.webhook.text)"}}}
-      """, [("Prefer", "wait=25"), ("Idempotency-Key", "\(Mark.key.text)-\(UUID().uuidString)")]
+      """, [("Prefer", Patience.preference), ("Idempotency-Key", "\(Mark.key.text)-\(UUID().uuidString)")]
     ).json
     #expect(task["error"] == .null && task["response"]?["status"]?.integer == 200, "\(task.text.prefix(500))")
     return task
@@ -132,7 +132,7 @@ import Testing
     resumable.change { $0.stop = nil }
     let rest = try ferry.call(
       "POST", "/v1/sessions/\(session)/tasks", #"{"kind":"download","resume":true,"resumeData":"\#(data)"}"#,
-      [("Prefer", "wait=25")]
+      [("Prefer", Patience.preference)]
     ).json
     #expect(rest["error"] == .null && rest["body"]?["size"]?.integer == 5_000_000)
     #expect(resumable.requests.last?["Range"] == "bytes=3000000-")

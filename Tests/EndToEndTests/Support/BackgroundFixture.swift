@@ -55,7 +55,7 @@ final class BackgroundFixture {
     return reply.json.id
   }
 
-  /// Returns the task after it has received `count` bytes or has completed. Waits at most 20 s.
+  /// Returns the task after it has received `count` bytes or has completed.
   func task(_ id: String, received count: Int64) throws -> JSONValue {
     try ferry.poll("/v1/tasks/\(id)") { $0.received >= count || $0["state"]?.string == "completed" }
   }

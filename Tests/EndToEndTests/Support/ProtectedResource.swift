@@ -57,7 +57,7 @@ struct LoginServers {
     return apache.url(place.isSecure ? .secure : .plain, place.folder + name, host: host)
   }
 
-  /// Returns the log lines that contain `part`. Waits at most 5 s until there are `count` of them.
+  /// Returns the log lines that contain `part`. Waits until there are `count` of them.
   func log(_ place: ProtectedResource, of part: String, atLeast count: Int) -> [String] {
     var total = 0
     while true {

@@ -32,7 +32,7 @@ import Testing
     let started = try ferry.call("POST", "/v1/tasks/resume", #"{"neverResumed":true}"#).json
     #expect(started["changed"]?.integer == 2 && started["failed"]?.integer == 0)
     for task in tasks {
-      let ended = try ferry.call("GET", "/v1/tasks/\(task)", nil, [("Prefer", "wait=60")]).json
+      let ended = try ferry.call("GET", "/v1/tasks/\(task)", nil, [("Prefer", Patience.preference)]).json
       #expect(ended["outcome"]?.string == "succeeded")
     }
     let page = try ferry.call(
@@ -53,7 +53,7 @@ import Testing
     first.kill()
     let second = try FerryProcess(directory: directory)
     _ = try second.call("POST", "/v1/tasks/\(suspended)/cancel")
-    let group = try second.call("GET", "/v1/groups/g", nil, [("Prefer", "wait=60")]).json
+    let group = try second.call("GET", "/v1/groups/g", nil, [("Prefer", Patience.preference)]).json
     #expect(group["state"]?.string == "completed")
     #expect(group["tasks"]?["failed"]?.integer == 1 && group["tasks"]?["cancelled"]?.integer == 1)
     let ends = try second.call(
@@ -111,11 +111,11 @@ import Testing
       let session = try ferry.call("POST", "/v1/sessions", "{}").json.id
       for group in ["g", "h"] {
         let task = try create(ferry, "/x", #","resume":true,"group":"\#(group)""#, in: session)
-        _ = try ferry.call("GET", "/v1/tasks/\(task)", nil, [("Prefer", "wait=60")])
+        _ = try ferry.call("GET", "/v1/tasks/\(task)", nil, [("Prefer", Patience.preference)])
         if group == "g" { tasks.append(task) }
       }
     }
-    #expect(try ferries[1].call("GET", "/v1/groups/g", nil, [("Prefer", "wait=60")]).status == 200)
+    #expect(try ferries[1].call("GET", "/v1/groups/g", nil, [("Prefer", Patience.preference)]).status == 200)
     #expect(try ferries[1].call("POST", "/v1/groups/g/close").json["state"]?.string == "completed")
     var found: [String?] = []
     while found.count < 3, let event = try stream.next() { found.append(event.task) }

@@ -29,7 +29,7 @@ import Testing
   }
 
   private func hasFile(_ ferry: FerryProcess, _ id: String, until wanted: Bool) throws -> Bool {
-    for _ in 0..<400 where try bodies(ferry).contains(id) != wanted { usleep(25_000) }
+    try Patience.wait { try bodies(ferry).contains(id) != wanted }
     return try bodies(ferry).contains(id)
   }
 
@@ -124,7 +124,7 @@ import Testing
       "completion":{"webhook":{"url":"\(down.url)/","secret":null}}}
       """
     let held = try ferry.call(
-      "POST", "/v1/sessions/\(session)/tasks", body, [("Prefer", "wait=25")]
+      "POST", "/v1/sessions/\(session)/tasks", body, [("Prefer", Patience.preference)]
     ).json.id
     let free = try ferry.run(origin.url + "/", session: session).id
     #expect(try status(ferry, "/v1/tasks/\(free)", until: 404) == 404)

@@ -13,7 +13,9 @@ import Testing
     let target = nginx.url(.plain, "/hello.txt")
     let body =
       #"{"kind":"data","resume":true,"request":{"url":"\#(target)"},"completion":{"webhook":{"url":"\#(url)"}}}"#
-    let task = try ferry.call("POST", "/v1/sessions/ses_shared/tasks", body, [("Prefer", "wait=25")]).json
+    let task = try ferry.call(
+      "POST", "/v1/sessions/ses_shared/tasks", body, [("Prefer", Patience.preference)]
+    ).json
     #expect(task["error"] == .null)
   }
 
@@ -25,7 +27,7 @@ import Testing
     try complete(ferry, "https://127.0.0.1:\(relay.port)/bad")
     try complete(ferry, nginx.url(good, "/good"))
     let posts = { nginx.log().filter { $0.hasPrefix("POST") } }
-    for _ in 0..<2000 where posts().isEmpty || relay.connections == 0 { usleep(5000) }
+    Patience.wait { posts().isEmpty || relay.connections == 0 }
     #expect(relay.connections > 0)
     #expect(Set(posts().map { $0.split(separator: " ")[1] }) == ["/good"])
   }

@@ -34,7 +34,7 @@ import Testing
       init(_ queue: consuming Mutex<[String]>) { self.queue = queue }
       func next() -> String { queue.withLock { $0.isEmpty ? "204 No Content" : $0.removeFirst() } }
     }
-    func wait(for count: Int, seconds: Int = 15) -> [TestOrigin.Request] {
+    func wait(for count: Int, seconds: Int = Int(Patience.seconds)) -> [TestOrigin.Request] {
       for _ in 0..<(seconds * 100) where server.requests.count < count { usleep(10_000) }
       return server.requests
     }
@@ -104,7 +104,7 @@ import Testing
     let handled = waits ? "" : completion(handler)
     for kind in ["data", "download"] {
       let body = #"{"kind":"\#(kind)","resume":true,"request":{"url":"\#(origin.url)/"}\#(handled)}"#
-      let fields = waits ? [("Prefer", "wait=25")] : []
+      let fields = waits ? [("Prefer", Patience.preference)] : []
       let reply = try ferry.call("POST", "/v1/sessions/\(session)/tasks", body, fields)
       #expect(reply.status == (waits ? 200 : 201))
     }

@@ -52,12 +52,13 @@ extension FerryAPI {
     query: String = ""
   ) throws -> JSONValue {
     let body = #"{"kind":"\#(kind)","resume":true,"request":{"url":"\#(url)"\#(request)}}"#
-    return try call("POST", "/v1/sessions/\(session)/tasks\(query)", body, [("Prefer", "wait=25")]).json
+    return try call("POST", "/v1/sessions/\(session)/tasks\(query)", body, [("Prefer", Patience.preference)])
+      .json
   }
 
-  /// Repeats a GET until `isDone` returns true, for at most a minute.
+  /// Repeats a GET until `isDone` returns true.
   package func poll(_ target: String, until isDone: (JSONValue) -> Bool) throws -> JSONValue {
-    let end = Date().addingTimeInterval(60)
+    let end = Date().addingTimeInterval(Patience.seconds)
     while true {
       let value = try call("GET", target).json
       if isDone(value) || Date() > end { return value }

@@ -8,7 +8,7 @@ package final class Socket: @unchecked Sendable {
 
   package init(descriptor: Int32) {
     self.descriptor = descriptor
-    setTimeout(seconds: 90)
+    setTimeout(seconds: Int(Patience.seconds) + 30)
   }
 
   /// Connects to loopback.

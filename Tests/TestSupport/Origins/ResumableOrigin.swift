@@ -99,7 +99,7 @@ extension FerryAPI {
   /// Starts a download from resume data and returns the ended task.
   package func download(resuming data: String) throws -> JSONValue {
     let body = #"{"kind":"download","resume":true,"resumeData":"\#(data)"}"#
-    return try call("POST", "/v1/tasks", body, [("Prefer", "wait=25")]).json
+    return try call("POST", "/v1/tasks", body, [("Prefer", Patience.preference)]).json
   }
 
   /// Returns the offset and the expected total of each `downloadTask.didResumeAtOffset`.

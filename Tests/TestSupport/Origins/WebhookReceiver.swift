@@ -32,7 +32,7 @@ package final class WebhookReceiver: Sendable {
 
   /// Waits, at most a minute, for some of the attempts.
   package func waitForRequests(_ places: Range<Int>) -> [TestOrigin.Request] {
-    for _ in 0..<6000 where origin.requests.count < places.upperBound { usleep(10_000) }
+    Patience.wait { origin.requests.count < places.upperBound }
     return Array(origin.requests.prefix(places.upperBound).dropFirst(places.lowerBound))
   }
 

@@ -11,7 +11,7 @@ package enum FerryCommand {
   ///   - patience: The seconds after which the binary is killed, in case it serves instead of reporting an error.
   package static func run(
     _ arguments: [String], wrapper: [String] = [], environment: [String: String] = [:],
-    input: FileHandle? = nil, patience: Double = 30
+    input: FileHandle? = nil, patience: Double = Patience.seconds
   ) throws -> ChildProcess.Result {
     try ChildProcess.run(
       "/usr/bin/env", wrapper + [FerryProcess.binary] + arguments,

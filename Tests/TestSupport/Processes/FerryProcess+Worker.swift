@@ -27,9 +27,9 @@ package struct FerryWorker: Sendable {
     return words.contains("worker") && words.contains(directory)
   }
 
-  /// Waits, at most a minute, for a worker other than `former`. Returns its pid.
+  /// Waits for a worker other than `former`. Returns its pid.
   package func wait(after former: Int32? = nil) throws -> Int32 {
-    let end = Date().addingTimeInterval(60)
+    let end = Date().addingTimeInterval(Patience.seconds)
     while Date() < end {
       if let pid, pid != former { return pid }
       usleep(10_000)
@@ -41,7 +41,7 @@ package struct FerryWorker: Sendable {
   /// once.
   package func waitUntilItWorks() throws -> Int32 {
     let pid = try wait()
-    let end = Date().addingTimeInterval(60)
+    let end = Date().addingTimeInterval(Patience.seconds)
     while Date() < end {
       if log.contains("carrying out background tasks") { return pid }
       usleep(10_000)
@@ -51,7 +51,7 @@ package struct FerryWorker: Sendable {
 
   /// Sends a signal. Returns whether the worker ends within `patience` seconds.
   @discardableResult
-  package func send(_ signal: Int32, patience: Double = 10) throws -> Bool {
+  package func send(_ signal: Int32, patience: Double = Patience.seconds) throws -> Bool {
     let pid = try wait()
     kill(pid, signal)
     let end = Date().addingTimeInterval(patience)
@@ -75,6 +75,6 @@ extension FerryProcess {
   func endWorker() {
     guard let pid = worker.pid else { return }
     Foundation.kill(pid, SIGKILL)
-    for _ in 0..<1000 where worker.pid == pid { usleep(1000) }
+    Patience.wait { worker.pid == pid }
   }
 }

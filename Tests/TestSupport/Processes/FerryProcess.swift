@@ -63,9 +63,10 @@ package final class FerryProcess: FerryAPI {
   /// The log since the service listens.
   package var log: [UInt8] { logged.withLock { Array($0) } }
 
-  /// Waits, at most 20 s, until the log contains the text `count` times. Returns whether it does.
+  /// Waits until the log contains the text `count` times. Returns whether it does.
   package func hasLogged(_ text: String, times count: Int = 1) -> Bool {
-    for _ in 0..<1000 {
+    let end = Date().addingTimeInterval(Patience.seconds)
+    while Date() < end {
       if String(decoding: log, as: UTF8.self).components(separatedBy: text).count > count { return true }
       usleep(20_000)
     }

@@ -14,9 +14,10 @@ package struct SystemCalls {
     return ["strace", "-D", "-f", "--seccomp-bpf", "-y", "-s", "8", "-e", calls, "-o", file]
   }
 
-  /// Waits, at most 10 s, for the end of the process. Returns the lines after the first `count`.
+  /// Waits for the end of the process. Returns the lines after the first `count`.
   package func lines(after count: Int) throws -> ArraySlice<String> {
-    for _ in 0..<500 where all().last?.contains("+++") != true { usleep(20_000) }
+    let end = Date().addingTimeInterval(Patience.seconds)
+    while all().last?.contains("+++") != true, Date() < end { usleep(20_000) }
     return all().dropFirst(count)
   }
 

@@ -59,7 +59,7 @@ package final class ApacheServer: Sendable {
   }
 
   /// Returns a line for each request: method, target, status, and Authorization or "-".
-  /// - Parameter count: The number of lines to wait for, at most 5 s.
+  /// - Parameter count: The number of lines to wait for.
   package func log(atLeast count: Int = 0) -> [String] {
     process.lines(of: "requests.log", atLeast: count).map { $0.replacing(#"\""#, with: "\"") }
   }

@@ -30,7 +30,7 @@ package final class OpenSSLServer {
   /// 1.2). `c` requests a certificate after the handshake (TLS 1.3).
   package func write(_ text: String) throws { try process.write(text) }
 
-  /// Waits, at most 5 s, until the server's output since the last such call contains the text.
+  /// Waits until the server's output since the last such call contains the text.
   package func waitForOutput(_ text: String) -> Bool {
     guard let end = process.wait(for: text, in: "output.log", from: seen) else { return false }
     seen = end

@@ -17,6 +17,6 @@ package final class SOCKSProxy: Sendable {
   package var port: Int { process.ports[0] }
 
   /// Returns a line for each connection, with the requested host name: `…: connected to localhost:8080`.
-  /// - Parameter count: The number of lines to wait for, at most 5 s.
+  /// - Parameter count: The number of lines to wait for.
   package func log(atLeast count: Int = 0) -> [String] { process.lines(of: "output.log", atLeast: count) }
 }

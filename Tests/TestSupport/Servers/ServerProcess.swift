@@ -113,7 +113,7 @@ package final class ServerProcess: Sendable {
         environment: ChildProcess.environment(with: command.environment), directory: directory,
         input: input.map { .file($0.fileHandleForReading) } ?? .nothing,
         output: FileHandle(forWritingAtPath: output).map { .file($0) } ?? .nothing, error: nil)
-      let limit = Date().addingTimeInterval(20)
+      let limit = Date().addingTimeInterval(Patience.seconds)
       while process.isRunning, Date() < limit {
         if listens(process.processIdentifier, on: ports, hasIPv6) { return (process, ports, command) }
         usleep(10_000)
@@ -165,10 +165,9 @@ package final class ServerProcess: Sendable {
 
   // MARK: Files
 
-  /// Returns the lines of a log. Servers log after they answer, so the function waits, at most 5 s, for `count`
-  /// lines.
+  /// Returns the lines of a log. Servers log after they answer, so the function waits for `count` lines.
   package func lines(of file: String, atLeast count: Int = 0) -> [String] {
-    let limit = Date().addingTimeInterval(5)
+    let limit = Date().addingTimeInterval(Patience.seconds)
     while true {
       let text = Self.text(of: directory + "/" + file)
       let lines = text.split(separator: "\n").map(String.init)
@@ -177,10 +176,10 @@ package final class ServerProcess: Sendable {
     }
   }
 
-  /// Waits, at most 5 s, until a log contains the text after the first `offset` bytes.
+  /// Waits until a log contains the text after the first `offset` bytes.
   /// - Returns: The offset of the end of the text, or `nil` if it does not appear.
   package func wait(for text: String, in file: String, from offset: Int = 0) -> Int? {
-    let limit = Date().addingTimeInterval(5)
+    let limit = Date().addingTimeInterval(Patience.seconds)
     repeat {
       let bytes = Self.text(of: directory + "/" + file).utf8.dropFirst(offset)
       if let place = bytes.firstRange(of: text.utf8) {

@@ -31,7 +31,7 @@ package final class SquidProxy: Sendable {
 
   /// Returns a line for each request: method, target, status, and Proxy-Authorization or "-". A tunnel is logged at
   /// its end. A connection without a request is not logged.
-  /// - Parameter count: The number of lines to wait for, at most 5 s.
+  /// - Parameter count: The number of lines to wait for.
   package func log(atLeast count: Int = 0) -> [String] {
     process.lines(of: "requests.log", atLeast: count).map { $0.removingPercentEncoding ?? $0 }
   }

@@ -82,7 +82,8 @@ import Testing
     let session = try place.call("POST", "/v1/sessions", "{}").json.id
     for _ in 0..<2 {
       let body = #"{"kind":"data","resume":true,"request":{"url":"\#(origin.url)/cached"}}"#
-      let reply = try place.call("POST", "/v1/sessions/\(session)/tasks", body, [("Prefer", "wait=20")])
+      let reply = try place.call(
+        "POST", "/v1/sessions/\(session)/tasks", body, [("Prefer", Patience.preference)])
       #expect(reply.json["error"] == .null)
     }
     #expect(origin.requests.count == 2 && origin.requests.last?["If-None-Match"] == (isSent ? first : nil))

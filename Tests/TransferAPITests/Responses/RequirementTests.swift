@@ -112,7 +112,7 @@ import TransferModel
     ], ["data", "download"])
   func `unexpected body ends the task without a body`(_ mismatch: Mismatch, _ kind: String) throws {
     let task = try run(mismatch.path, #""expected":\#(mismatch.expected)"#, kind: kind)
-    #expect(task.errorCode == 5 && task["error"]?["name"]?.string == "contentMismatch")
+    #expect(task.errorCode == 5 && task["error"]?["name"]?.string == "contentMismatch", "\(task)")
     #expect(task["body"] == .null && task["error"]?["resumeDataAvailable"]?.bool == false)
     #expect(task.status == (mismatch.path == "/empty" ? 204 : 200))
     #expect(try place.call("GET", "/v1/tasks/\(task.id)/body").status == 404)
@@ -164,7 +164,7 @@ import TransferModel
       $0.body = body
     }
     let request = #"{"kind":"download","resume":true,"resumeData":"\#(data)","expected":\#(expected)}"#
-    return try place.call("POST", "/v1/tasks", request, [("Prefer", "wait=25")]).json
+    return try place.call("POST", "/v1/tasks", request, [("Prefer", Patience.preference)]).json
   }
 
   @Test func `whole resumed body is checked`() throws {

@@ -76,7 +76,7 @@ import Testing
   @Test func `immediate repetition gets the first reply with its wait`() throws {
     let place = try InProcessAPI()
     for turn in 0..<40 {
-      let fields = [("Idempotency-Key", "turn-\(turn)"), ("Prefer", "wait=25")]
+      let fields = [("Idempotency-Key", "turn-\(turn)"), ("Prefer", Patience.preference)]
       let first = try place.call("POST", "/v1/tasks", task("/"), fields)
       let again = try place.call("POST", "/v1/tasks", task("/"), fields)
       #expect(first.status == 200 && again.status == 200 && first.body == again.body)

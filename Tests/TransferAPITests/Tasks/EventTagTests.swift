@@ -98,7 +98,8 @@ import Testing
       "GET", query, nil, [("Accept", "application/json"), ("Prefer", "wait=0.05")])
     #expect(none.json["items"]?.elements?.isEmpty == true)
     let task = try run(Self.g)
-    let some = try place.call("GET", query, nil, [("Accept", "application/json"), ("Prefer", "wait=60")])
+    let some = try place.call(
+      "GET", query, nil, [("Accept", "application/json"), ("Prefer", Patience.preference)])
     #expect(some.json["items"]?.elements?.first?["taskId"]?.string == task)
   }
 

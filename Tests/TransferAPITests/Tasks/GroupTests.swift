@@ -55,9 +55,9 @@ import Testing
     #expect(try ends("g 1").isEmpty)
     let cancelled = try place.call("POST", "/v1/groups/g%201/cancel").json
     #expect(cancelled["matched"]?.integer == 3 && cancelled["changed"]?.integer == 1)
-    let ended = try place.call("GET", "/v1/groups/g%201", nil, [("Prefer", "wait=60")])
+    let ended = try place.call("GET", "/v1/groups/g%201", nil, [("Prefer", Patience.preference)])
     #expect(ended.json["state"]?.string == "completed" && counts(ended.json) == [0, 0, 2, 0, 1])
-    #expect(ended["Preference-Applied"] == "wait=60")
+    #expect(ended["Preference-Applied"] == Patience.preference)
     // The counts stay after the tasks.
     #expect(try place.call("DELETE", "/v1/tasks/\(suspended)").status == 204)
     #expect(try place.call("GET", "/v1/groups/g%201").json == ended.json)
@@ -164,7 +164,7 @@ import Testing
     let running = try place.call("GET", "/v1/groups/g", nil, [("Prefer", "wait=0.05")])
     #expect(counts(running.json) == [0, 2, 0, 0, 0] && running["Preference-Applied"] == "wait=1")
     gate.openForGood()
-    let ended = try place.call("GET", "/v1/groups/g", nil, [("Prefer", "wait=60")])
+    let ended = try place.call("GET", "/v1/groups/g", nil, [("Prefer", Patience.preference)])
     #expect(ended.json["state"]?.string == "open" && counts(ended.json) == [0, 0, 2, 0, 0])
   }
 
@@ -176,7 +176,7 @@ import Testing
     _ = try place.call("POST", "/v1/groups/g/close")
     let answer = try place.call("POST", "/v1/decisions/\(decision)", #"{"disposition":"becomeDownload"}"#)
     #expect(answer.status == 200, "\(answer.text)")
-    let group = try place.call("GET", "/v1/groups/g", nil, [("Prefer", "wait=60")]).json
+    let group = try place.call("GET", "/v1/groups/g", nil, [("Prefer", Patience.preference)]).json
     #expect(group["state"]?.string == "completed", "\(group)")
     let download = try place.call("GET", "/v1/tasks/\(task)").json["downloadTaskId"]?.string ?? ""
     #expect(try place.call("GET", "/v1/tasks/\(download)").json["group"]?.string == "g")
@@ -206,7 +206,7 @@ import Testing
       #expect(try place.call(method, "/v1/groups/none\(path)").status == 404)
       #expect(try place.call(method, "/v1/groups/none\(path)?x=1").status == 400)
     }
-    #expect(try place.call("GET", "/v1/groups/none", nil, [("Prefer", "wait=60")]).status == 404)
+    #expect(try place.call("GET", "/v1/groups/none", nil, [("Prefer", Patience.preference)]).status == 404)
     for query in ["cursor=x", "cursor=eA", "limit=0", "order=x"] {
       #expect(try place.call("GET", "/v1/groups?\(query)").status == 400)
     }

@@ -25,10 +25,10 @@ import Testing
   }
 
   @Test func `creation without resume gets a hint at once`() throws {
-    let reply = try create("", [("Prefer", "wait=60"), ("Idempotency-Key", "hint")])
+    let reply = try create("", [("Prefer", Patience.preference), ("Idempotency-Key", "hint")])
     #expect(reply.status == 202 && reply.json["hint"]?.string == "the task is suspended")
     #expect(reply["Location"] == "/v1/tasks/\(reply.json.id)" && reply["Preference-Applied"] == nil)
-    let again = try create("", [("Prefer", "wait=60"), ("Idempotency-Key", "hint")])
+    let again = try create("", [("Prefer", Patience.preference), ("Idempotency-Key", "hint")])
     #expect(again.status == 202 && again.json == reply.json)
     let read = try place.call("GET", "/v1/tasks/\(reply.json.id)")
     #expect(read.json["hint"] == nil && read["ETag"] == reply["ETag"])
@@ -41,10 +41,11 @@ import Testing
     #expect(running.status == 200 && running.json["state"]?.string == "running")
     #expect(running["Preference-Applied"] == "wait=1" && running.json["hint"] == nil)
     gate.open()
-    let ended = try place.call("GET", "/v1/tasks/\(task)?include=body", nil, [("Prefer", "wait=60")])
+    let ended = try place.call(
+      "GET", "/v1/tasks/\(task)?include=body", nil, [("Prefer", Patience.preference)])
     #expect(ended.json["outcome"]?.string == "succeeded" && ended.json["body"]?["text"]?.string == "/gate")
-    let again = try place.call("GET", "/v1/tasks/\(task)", nil, [("Prefer", "wait=60")])
-    #expect(again.json["state"]?.string == "completed" && again["Preference-Applied"] == "wait=60")
+    let again = try place.call("GET", "/v1/tasks/\(task)", nil, [("Prefer", Patience.preference)])
+    #expect(again.json["state"]?.string == "completed" && again["Preference-Applied"] == Patience.preference)
   }
 
   @Test func `read of a suspended task has a hint after its wait`() throws {
@@ -60,9 +61,9 @@ import Testing
     let running = try place.call("POST", "/v1/tasks/\(tasks[0])/resume", nil, [("Prefer", "wait=0.05")])
     #expect(running.status == 200 && running.json["state"]?.string == "running")
     gate.openForGood()
-    let ended = try place.call("POST", "/v1/tasks/\(tasks[1])/resume", nil, [("Prefer", "wait=60")])
+    let ended = try place.call("POST", "/v1/tasks/\(tasks[1])/resume", nil, [("Prefer", Patience.preference)])
     #expect(ended.status == 200 && ended.json["outcome"]?.string == "succeeded")
-    #expect(ended["Preference-Applied"] == "wait=60")
+    #expect(ended["Preference-Applied"] == Patience.preference)
   }
 
   private static let accept = [("Accept", "application/json")]

@@ -36,7 +36,7 @@ import Testing
 
   /// The files are deleted after the commit.
   private func expectNoFiles(of id: String) throws {
-    for _ in 0..<500 where try !files(of: id).isEmpty { usleep(10_000) }
+    try Patience.wait { try !files(of: id).isEmpty }
     #expect(try files(of: id).isEmpty)
   }
 
@@ -111,7 +111,7 @@ import Testing
     #expect(origin.requests.map(\.path) == ["/moved", "/moved", "/moved", "/there"])
     #expect(origin.requests.dropFirst().map { $0.body.first } == [0x61, 0x62, 0x63])
     #expect(origin.requests.dropFirst().allSatisfy { $0.body.count == 100_000 })
-    for _ in 0..<500 where try files(of: id).count > 2 { usleep(10_000) }
+    try Patience.wait { try files(of: id).count > 2 }
     #expect(try files(of: id).count == 2)
     try delete(session)
     try expectNoFiles(of: id)
