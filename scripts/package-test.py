@@ -3,7 +3,7 @@
 
 usage: package-test.py [--keep]
 
-The test installs, downloads, upgrades the running service during a background task, removes, and purges. Nothing may remain. The root
+First, the test follows README.md in a system without systemd. Then it installs, downloads, upgrades the running service during a background task, removes, and purges. Nothing may remain. The root
 is packed under .build for the next run. Needs root.
 """
 import ctypes, glob, http.client, http.server, json, os, re, shutil, signal, subprocess, sys, threading, time
@@ -65,6 +65,20 @@ def make_root(package):
     for mounted in ("proc", "dev"):
         subprocess.run(["umount", "-R", f"{root}/{mounted}"], check=True)
     os.unlink(root + "/etc/resolv.conf")
+
+
+def follow_readme(package):
+    """Follows README.md in a Debian that has nothing but its base system, without systemd: installs the package, and runs every block."""
+    root = roots.make_root(PLACE, "readme", "bookworm")
+    shutil.copy(package, root + "/root/ferry.deb")
+    roots.install(root, "/root/ferry.deb", "curl", "python3")
+    for page in ("README.md", "scripts/tutorial.py"):
+        shutil.copy(page, root + "/root")
+    subprocess.run(["chroot", root, "env", "-i", f"PATH={roots.PATH}", "HOME=/root", "BINARY=/usr/bin/ferry",
+                    "/root/tutorial.py", "/root/README.md"], check=True)
+    for mounted in ("proc", "dev"):
+        subprocess.run(["umount", "-R", f"{root}/{mounted}"], check=True)
+    shutil.rmtree(root)
 
 
 def later(package):
@@ -215,6 +229,7 @@ def main():
         fail("make dist makes the package")
     subprocess.run(["scripts/install-packages.sh", "deploy"], check=True)
     roots.leave_mounts()
+    follow_readme(packages[0])
     make_root(packages[0])
     before = everything()
     shutil.copy(packages[0], ROOT + "/root/ferry.deb")
@@ -226,7 +241,7 @@ def main():
         system.close()
     if "--keep" not in sys.argv:
         shutil.rmtree(ROOT)
-    print("package test: installed, downloaded, upgraded, removed and purged")
+    print("package test: installed, downloaded, upgraded, removed and purged, and README.md was followed")
 
 
 def commands(system):
