@@ -221,13 +221,13 @@ class Trial:
         """A user answers a Basic challenge."""
         session = self.post("/v1/sessions", {"type": "default", "delegate": {"taskChallenges": "ask", "decisionTimeout": 300}})["id"]
         page = self.page("#/decisions")
-        expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+        expect(page.get_by_text("No pending decisions")).to_be_visible()
         task = self.task(origin.url + "/login", session)
         page.get_by_label("User").fill("alice")
         page.get_by_label("Password").fill("s3cret")
         self.screenshot(page, "login")
         page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+        expect(page.get_by_text("No pending decisions")).to_be_visible()
         ended = self.client.get(f"/v1/tasks/{task}", headers={"Prefer": "wait=20"}).json()
         self.check(ended["outcome"] == "succeeded" and ended["response"]["status"] == 200, f"the task ended as {ended}")
 
@@ -246,7 +246,7 @@ class Trial:
         self.screenshot(page, "trust")
         page.get_by_role("button", name="Trust", exact=True).click()
         page.get_by_role("button", name="Trust anyway").click()
-        expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+        expect(page.get_by_text("No pending decisions")).to_be_visible()
         ended = self.client.get(f"/v1/tasks/{task}", headers={"Prefer": "wait=20"}).json()
         self.check(ended["outcome"] == "succeeded", f"the task ended as {ended}")
 
@@ -391,8 +391,8 @@ class Trial:
         table = [
             ("https://a.test/x", [None, None]), (f"https://a.test/x {digest}", [digest, None]), (f"https://a.test/x  sha256:{digest.upper()}", [digest, None]),
             (f"{digest}  https://a.test/x", [digest, None]), (f"{digest} *https://a.test/x", [digest, None]), ("# a comment", []), ("   ", []),
-            ("a.test/x", ["has no scheme"]), ("ftp://a.test/x", ["another scheme"]), ("https://", ["not a valid URL"]), ("https://a.test/x y", ["second word"]),
-            (f"https://a.test/x {digest} z", ["more than two"]), ("https://a.test/" + "x" * 9000, ["longer than"]), ("javascript:alert(1)", ["another scheme"]),
+            ("a.test/x", ["has no scheme"]), ("ftp://a.test/x", ["does not begin with http"]), ("https://", ["not a valid URL"]), ("https://a.test/x y", ["second word"]),
+            (f"https://a.test/x {digest} z", ["more than two"]), ("https://a.test/" + "x" * 9000, ["longer than"]), ("javascript:alert(1)", ["does not begin with http"]),
         ]
         for line, wanted in table:
             found = page.evaluate("""async ([folder, line]) => {
@@ -409,7 +409,7 @@ class Trial:
           const { parseLines, parseHeaders, parseLabels } = await import(new URL(folder + "addlines.js", document.baseURI).href);
           return [parseLines("https://a.test/x\\n\\nhttps://a.test/x").map((each) => each.problem ?? null), parseHeaders("A: b\\nc\\nA: d"), parseLabels("a:b, c")];
         }""", folder)
-        self.check(twice[0] == [None, "is the URL of line 1 again; delete one of them"], f"{twice[0]}")
+        self.check(twice[0] == [None, "repeats the URL of line 1; delete one of them"], f"{twice[0]}")
         self.check(twice[1]["fields"] == {"A": "b, d"} and len(twice[1]["problems"]) == 1, f"{twice[1]}")
         self.check(twice[2]["labels"] == {"a": "b"} and len(twice[2]["problems"]) == 1, f"{twice[2]}")
 

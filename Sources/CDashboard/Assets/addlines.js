@@ -19,7 +19,7 @@ export function parseLines(text) {
     if (problem) return lines.push({ number, text: trimmed, problem });
     const url = new URL(words[0]).href;
     const entry = { number, url: words[0], sha256: words[1]?.match(digest)[1].toLowerCase() };
-    if (seen.has(url)) entry.problem = `is the URL of line ${seen.get(url)} again; delete one of them`;
+    if (seen.has(url)) entry.problem = `repeats the URL of line ${seen.get(url)}; delete one of them`;
     else seen.set(url, number);
     entry.text = trimmed;
     lines.push(entry);
@@ -29,7 +29,7 @@ export function parseLines(text) {
 
 function wrong([url, second, ...more]) {
   if (!/^[a-z][a-z0-9+.-]*:/i.test(url)) return "has no scheme; begin the line with https:// or http://";
-  if (!/^https?:\/\//i.test(url)) return "has another scheme; only http and https URLs can be fetched";
+  if (!/^https?:\/\//i.test(url)) return "does not begin with http:// or https://; Ferry fetches no other URLs";
   if (!URL.canParse(url)) return "is not a valid URL";
   if (new URL(url).href.length > 8000) return "is longer than 8000 characters";
   if (second && !digest.test(second)) return "has a second word that is not a SHA-256 digest of 64 hexadecimal digits";

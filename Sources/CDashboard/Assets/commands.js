@@ -35,7 +35,7 @@ export async function performMatching(verb, filter) {
   const { matched } = await post(`v1/tasks/${verb}`, { ...selection, dryRun: true });
   if (!matched) return toast("No task matches the filter.", "wait");
   const title = `${verb[0].toUpperCase()}${verb.slice(1)} ${count(matched)} tasks?`;
-  if (!(await confirmed(title, "All tasks that match the filter, also those that are not loaded. The command has no effect on tasks in other states.",
+  if (!(await confirmed(title, "This includes tasks that are not loaded. Tasks in a state that does not allow the command stay unchanged.",
     `${verb[0].toUpperCase()}${verb.slice(1)} ${count(matched)}`))) return;
   const result = await post(`v1/tasks/${verb}`, selection);
   report(verb, result.changed, result.failed, "see the state of each");

@@ -9,7 +9,7 @@ const titles = {
   "task.willBeginDelayedRequest": "Delayed request", "task.needNewBodyStream": "Body needed",
 };
 const defaults = {
-  performDefaultHandling: "the system's handling applies", follow: "the redirect is followed", fail: "the task fails", continue: "the request is sent",
+  performDefaultHandling: "the default handling applies", follow: "the redirect is followed", fail: "the task fails", continue: "the request is sent",
   allow: "the response is accepted", allowed: "the response is stored",
 };
 
@@ -45,7 +45,7 @@ function challenge({ data }, method, send) {
   const space = data.protectionSpace;
   const facts = pairs([
     ["Server", `${space.protocol ?? "https"}://${space.host}:${space.port}${space.isProxy ? " (a proxy)" : ""}`], ["Method", method], ["Realm", space.realm],
-    ["Refused so far", data.previousFailureCount || null], ["Proposed user", data.proposedCredential?.user],
+    ["Failed attempts", data.previousFailureCount || null], ["Proposed user", data.proposedCredential?.user],
     ["Accepted issuers", space.distinguishedNames?.join("; ")],
   ]);
   const others = [
@@ -108,7 +108,7 @@ function other({ type, data }, send) {
       button("Cancel the task", () => send({ disposition: "cancel" }, "The task is being cancelled"), "danger"));
     case "dataTask.didReceiveResponse": return [facts, h("div", { cls: "actions" },
       button("Allow", () => send({ disposition: "allow" }, "The response is accepted"), "primary"),
-      button("Become a download", () => send({ disposition: "becomeDownload" }, "The task becomes a download")),
+      button("Convert to a download", () => send({ disposition: "becomeDownload" }, "The task becomes a download")),
       button("Cancel the task", () => send({ disposition: "cancel" }, "The task is being cancelled"), "danger"))];
     case "dataTask.willCacheResponse": return [facts, h("div", { cls: "actions" },
       button("Store", () => send({ storagePolicy: "allowed" }, "The response is stored"), "primary"),

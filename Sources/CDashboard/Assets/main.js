@@ -74,7 +74,7 @@ function askForToken(message) {
   const form = h("form", { cls: "panel narrow" },
     h("h1", null, "Token"),
     h("p", null, "This service accepts only requests with a token. The page keeps it in memory and loses it when you reload."),
-    field("Token", input, "A line of the service's token file, without the tenant before it."),
+    field("Token", input, "A token from the service's token file or FERRY_TOKENS, without its tenant."),
     problem, h("button", { cls: "primary" }, "Continue"));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

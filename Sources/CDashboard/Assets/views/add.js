@@ -9,7 +9,7 @@ const linesAtOnce = 500;
 
 export function show(root) {
   const urls = h("textarea", { name: "urls", rows: 8, required: true, spellcheck: "false", autocomplete: "off", placeholder: "https://example.org/a.iso\nhttps://example.org/b.iso  sha256:9f86d0…" });
-  const kind = select("kind", [["download", "Download (to a file)"], ["data", "Data (small replies)"]], "download");
+  const kind = select("kind", [["download", "Download (to a file)"], ["data", "Data (small responses)"]], "download");
   const session = select("session", [["ses_shared", "Shared session"]], "ses_shared");
   const headers = h("textarea", { name: "headers", rows: 3, spellcheck: "false", autocomplete: "off", placeholder: "Authorization: Bearer …" });
   const group = h("input", { name: "group", maxlength: 128, autocomplete: "off", spellcheck: "false" });
@@ -32,8 +32,8 @@ export function show(root) {
     h("div", { cls: "fields" }, field("Kind", kind), field("Session", session), field("Start", start), dateField),
     h("details", null, h("summary", null, "Header fields, group, labels"), field("Header fields, one a line", headers, "They go to the origin of each URL. Secret ones are stored encrypted."),
       h("div", { cls: "fields" }, field("Group", group), field("Labels", labels), field("Description", description))),
-    h("details", null, h("summary", null, "Webhook, retries, limits"), h("div", { cls: "fields" }, field("Webhook at the end of each", webhook), field("Secret of the webhook", secret, "Without it, the service's secret signs.")),
-      h("div", { cls: "fields" }, field("Attempts at most", retry), field("Bytes per second at most", limit)), field("A status of 400 or more is a failure", fails)),
+    h("details", null, h("summary", null, "Webhook, retries, limits"), h("div", { cls: "fields" }, field("Webhook for the end of each task", webhook), field("Secret of the webhook", secret, "If it is empty, the service's secret is used.")),
+      h("div", { cls: "fields" }, field("Maximum attempts", retry), field("Maximum bytes per second", limit)), field("A status of 400 or more is a failure", fails)),
     h("div", { cls: "actions" }, submit));
   fill(root, h("h1", null, "Add"), h("div", { cls: "panel" }, form), results);
 
@@ -46,7 +46,7 @@ export function show(root) {
     dateField.hidden = start.value !== "later";
     submit.textContent = good.length ? `Add ${format.count(good.length)} ${good.length === 1 ? "task" : "tasks"}` : "Add";
     submit.disabled = !good.length || wrong.length > 0;
-    fill(check, wrong.length ? [h("p", { cls: "bad" }, `${wrong.length} ${wrong.length === 1 ? "line needs" : "lines need"} a correction. Nothing was sent.`),
+    fill(check, wrong.length ? [h("p", { cls: "bad" }, `Correct ${wrong.length} ${wrong.length === 1 ? "entry" : "entries"} to continue.`),
       h("ul", null, wrong.slice(0, 20).map((line) => h("li", null, h("b", null, line.where ? line.where : `Line ${line.number}`), " ", h("code", null, line.text.slice(0, 120)), " ", line.problem)),
         wrong.length > 20 ? h("li", null, `and ${wrong.length - 20} more`) : null)]
       : good.length ? h("p", { cls: "good" }, `${format.count(good.length)} ${good.length === 1 ? "URL" : "URLs"}${good.some((line) => line.sha256) ? `, ${format.count(good.filter((line) => line.sha256).length)} with a digest` : ""}`) : null);

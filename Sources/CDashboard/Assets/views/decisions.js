@@ -10,7 +10,7 @@ export function show(root) {
   function draw() {
     for (const [id, card] of cards) if (!live.decisions.has(id)) { card.remove(); cards.delete(id); }
     if (!live.decisions.size) {
-      return fill(place, empty("Nothing waits for you", "Sessions and tasks whose delegate says “ask” show their challenges, redirects and responses here. ",
+      return fill(place, empty("No pending decisions", "Sessions and tasks whose delegate says “ask” show their challenges, redirects and responses here. ",
         link("docs", "The API reference"), " describes delegates."));
     }
     if (!cards.size) fill(place);
@@ -22,7 +22,7 @@ export function show(root) {
       place.append(card);
     }
   }
-  fill(root, h("div", { cls: "title" }, h("h1", null, "Decisions")), h("p", { cls: "hint" }, "Each has a time limit, after which its default applies."), place);
+  fill(root, h("div", { cls: "title" }, h("h1", null, "Decisions")), h("p", { cls: "hint" }, "A decision that expires gets its default answer."), place);
   draw();
   return { receive(event) { if (event.type === "decisions") draw(); } };
 }

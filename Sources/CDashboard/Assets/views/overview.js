@@ -65,7 +65,7 @@ export function show(root) {
       causes.set(key, cause);
     }
     const list = [...causes.values()].sort((a, b) => b.tasks.length - a.tasks.length).slice(0, 8);
-    fill(failing, h("h2", null, "What fails"), list.length ? h("ul", { cls: "list" }, list.map(({ error, tasks, host }) => h("li", null,
+    fill(failing, h("h2", null, "Failures"), list.length ? h("ul", { cls: "list" }, list.map(({ error, tasks, host }) => h("li", null,
       h("div", { cls: "line" }, h("strong", null, error.name + (error.status ? ` ${error.status}` : "")), h("span", { cls: "dim" }, host), h("span", { cls: "num" }, `${tasks.length} ×`)),
       h("p", { cls: "small" }, error.message), h("p", { cls: "small dim" }, remedy(error)),
       h("p", { cls: "small" }, tasks.slice(0, 3).map((task, index) => [index ? " · " : "", link(`#/tasks/${task.id}`, format.fileName(task.originalRequest.url))]), tasks.length > 3 ? " …" : ""))),

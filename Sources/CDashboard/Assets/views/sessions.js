@@ -42,7 +42,7 @@ function one(root, id) {
     fill(place, h("div", { cls: "title" }, h("h1", null, isShared ? "Shared session" : session.description || session.identifier || format.short(id)), h("span", { cls: "pill dim" }, session.type), h("span", { cls: `pill ${session.state === "active" ? "good" : "dim"}` }, session.state),
       h("div", { cls: "actions" }, h("a", { cls: "button", href: `#/tasks?session=${id}` }, "Tasks"),
         session.state === "active" ? [act("flush", "Flush"), act("reset", "Reset", undefined, "Cookies, cache and credentials of the session are deleted."),
-          isShared ? null : [act("invalidate", "Finish and invalidate", { mode: "finishTasks" }, "The session accepts no further tasks. Its tasks may end."),
+          isShared ? null : [act("invalidate", "Finish and invalidate", { mode: "finishTasks" }, "The session accepts no further tasks. Running tasks continue to their end."),
             act("invalidate", "Cancel and invalidate", { mode: "cancelTasks" }, "The session accepts no further tasks, and all of its tasks are cancelled.")]]
           : session.state === "invalid" ? act("", "Delete", undefined, "The session, its tasks, bodies and events are deleted.") : null)),
     h("div", { cls: "columns" }, h("div", null,

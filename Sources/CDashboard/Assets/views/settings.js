@@ -18,7 +18,7 @@ export function show(root) {
     h("section", { cls: "panel" }, h("h2", null, "Limits"), table("Limits", ["Name", "Value", "Meaning", "Beyond it"], limits.filter((row) => matches(row.name, row.meaning)).map((row) => [h("code", null, row.name), h("span", { cls: "num" }, `${row.value.toLocaleString("en")}${row.unit === "count" ? "" : ` ${row.unit}`}`), row.meaning, row.beyond]))));
   }
   fill(root, h("div", { cls: "title" }, h("h1", null, "Settings")), h("section", { cls: "panel" }, pairs([["Version", document.body.dataset.version], ["Connection", live.connection.state],
-    ["Token", hasToken() ? button("Forget the token", leave) : "none is needed"]])), h("form", { cls: "filters", role: "search", onsubmit: (event) => event.preventDefault() }, field("Find a setting", search)), place);
+    ["Token", hasToken() ? button("Delete the token", leave) : "none is needed"]])), h("form", { cls: "filters", role: "search", onsubmit: (event) => event.preventDefault() }, field("Find a setting", search)), place);
   search.addEventListener("input", draw);
   async function load() {
     ({ settings, limits } = await get("v1/settings"));

@@ -128,7 +128,7 @@ export function show(root, { id }) {
       events.length ? h("ol", { cls: "timeline" }, events.map((event) => h("li", { cls: event.type === "task.didComplete" ? (event.data.error ? "bad" : "good") : event.data?.decisionId ? "wait" : "" },
         h("time", { datetime: event.time, title: event.time }, `+${format.duration(format.between(start, event.time))}`),
         h("span", null, h("code", null, event.type), " ", h("span", { cls: "dim" }, summary(event))))))
-        : h("p", { cls: "dim" }, "The events of this task have expired (--event-retention)."));
+        : h("p", { cls: "dim" }, "No events are stored. Events expire after --event-retention."));
   }
 
   function drawBody() {
@@ -141,7 +141,7 @@ export function show(root, { id }) {
       h("div", { cls: "actions" },
         hasToken() ? button("Save", () => save(name, size)) : h("a", { cls: "button", href: address(`${path}/body`), download: name }, "Save"),
         button("Show", () => display(content), "")), content]
-      : h("p", { cls: "dim" }, task.state === "completed" ? "There is no body." : "The body can be read when the task has ended."));
+      : h("p", { cls: "dim" }, task.state === "completed" ? "There is no body." : "The page shows the body when the task has ended."));
   }
 
   async function save(name, size) {

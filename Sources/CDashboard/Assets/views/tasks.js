@@ -144,15 +144,16 @@ export function show(root, { query: initial }) {
   function showCommands() {
     const number = list.marked.size;
     const act = (verb) => async () => {
-      const { session, label: pair, ...filter } = filterOf(values());
+      const { label: pair, ...filter } = filterOf(values());
       if (number) await performAll(verb, [...list.marked]);
-      else if (session) return;
       else {
         if (pair) filter.labels = { [pair.split(":")[0]]: pair.slice(pair.indexOf(":") + 1) };
         await performMatching(verb, filter);
       }
       await restart();
     };
+    // The service cannot select tasks by their session.
+    if (!number && values().session) return fill(commands, h("span", { cls: "scope", role: "status" }, "Mark tasks to give them commands"));
     fill(commands, h("span", { cls: "scope", role: "status" }, number ? `${format.count(number)} marked` : "All that match"),
       button("Retry", act("retry")), button("Suspend", act("suspend")), button("Resume", act("resume")), button("Cancel", act("cancel"), "danger"),
       button("Delete", act("delete")), number ? button("Unmark", () => { list.setItems(items, items.length); showCommands(); }, "link") : null);

@@ -3,6 +3,11 @@
 import FerryClient
 import Foundation
 
+func exitWithUsage() -> Never {
+  FileHandle.standardError.write(Data("usage: answer-challenge URL USER PASSWORD\n".utf8))
+  exit(2)
+}
+
 final class Login: FerrySessionTaskDelegate {
   let credential: FerryCredential
   init(user: String, password: String) {
@@ -23,7 +28,7 @@ final class Login: FerrySessionTaskDelegate {
   }
 }
 
-guard CommandLine.arguments.count == 4, let url = URL(string: CommandLine.arguments[1]) else { exit(64) }
+guard CommandLine.arguments.count == 4, let url = URL(string: CommandLine.arguments[1]) else { exitWithUsage() }
 let login = Login(user: CommandLine.arguments[2], password: CommandLine.arguments[3])
 let session = FerrySession(configuration: .default, delegate: login, delegateQueue: nil)
 do {

@@ -3,9 +3,14 @@
 import FerryClient
 import Foundation
 
+func exitWithUsage() -> Never {
+  FileHandle.standardError.write(Data("usage: import-by-url URL WEBHOOK-URL\n".utf8))
+  exit(2)
+}
+
 guard CommandLine.arguments.count == 3, let url = URL(string: CommandLine.arguments[1]),
   let webhook = URL(string: CommandLine.arguments[2])
-else { exit(64) }
+else { exitWithUsage() }
 
 let task = FerrySession.shared.downloadTask(with: url)
 task.completionWebhook = webhook

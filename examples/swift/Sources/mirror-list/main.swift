@@ -3,6 +3,11 @@
 import FerryClient
 import Foundation
 
+func exitWithUsage() -> Never {
+  FileHandle.standardError.write(Data("usage: mirror-list DIRECTORY URL…\n".utf8))
+  exit(2)
+}
+
 final class Progress: FerrySessionDownloadDelegate {
   // The service follows redirects and evaluates servers itself.
   var decisions: FerryDecisions { [] }
@@ -35,12 +40,12 @@ final class Progress: FerrySessionDownloadDelegate {
   }
 }
 
-guard CommandLine.arguments.count > 2 else { exit(64) }
+guard CommandLine.arguments.count > 2 else { exitWithUsage() }
 let directory = URL(fileURLWithPath: CommandLine.arguments[1])
 let session = FerrySession(
   configuration: .default, delegate: Progress(directory: directory), delegateQueue: nil)
 for text in CommandLine.arguments.dropFirst(2) {
-  guard let url = URL(string: text) else { exit(64) }
+  guard let url = URL(string: text) else { exitWithUsage() }
   let task = session.downloadTask(with: url)
   // The page of an error is no copy of the file.
   task.failOnStatus = true

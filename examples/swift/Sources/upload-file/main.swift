@@ -3,7 +3,12 @@
 import FerryClient
 import Foundation
 
-guard CommandLine.arguments.count == 3, let url = URL(string: CommandLine.arguments[2]) else { exit(64) }
+func exitWithUsage() -> Never {
+  FileHandle.standardError.write(Data("usage: upload-file FILE URL\n".utf8))
+  exit(2)
+}
+
+guard CommandLine.arguments.count == 3, let url = URL(string: CommandLine.arguments[2]) else { exitWithUsage() }
 var request = FerryRequest(url: url)
 request.httpMethod = "PUT"
 request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
