@@ -27,6 +27,31 @@ import Testing
       ])
   }
 
+  @Test func `certificates of a chain are numbered`() throws {
+    let decision = try Self.text(
+      "session.didReceiveChallenge",
+      #"""
+      {"protectionSpace":{"host":"h","authenticationMethod":"NSURLAuthenticationMethodServerTrust",
+       "serverTrust":{"evaluation":{"isTrusted":true},"certificates":[{"subject":"CN=h"},{"subject":"CN=i"}]}}}
+      """#)
+    #expect(decision.isTrusted)
+    #expect(
+      decision.lines[1...3] == ["h: the certificate is trusted", "certificate 1 of 2", "  subject  CN=h"])
+    #expect(decision.lines[7...8] == ["certificate 2 of 2", "  subject  CN=i"])
+  }
+
+  @Test(
+    arguments: [
+      ("yes", "yes"), ("y", "yes"), ("N", "no"), ("c", "cancel"), ("maybe", nil), ("yess", nil),
+      ("allowed", "allowed"), ("allow", nil), ("allowedin", "allowedInMemoryOnly"), ("not", "notAllowed"),
+    ] as [(String, String?)])
+  func `answer is a word or its beginning`(answer: String, word: String?) {
+    let words =
+      answer.lowercased().hasPrefix("allow") || answer == "not"
+      ? ["allowed", "allowedInMemoryOnly", "notAllowed"] : ["yes", "no", "cancel"]
+    #expect(DecisionText.word(answer, of: words) == word)
+  }
+
   @Test(arguments: [
     (
       "task.didReceiveChallenge",

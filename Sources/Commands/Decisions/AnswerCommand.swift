@@ -65,10 +65,11 @@ struct AnswerCommand: ClientCommand {
         writer.field("persistence", "forSession")
       }
     case .trust:
-      switch try question("Trust this certificate? [yes/no/cancel] ") {
+      switch try choice("Trust this certificate?", ["yes", "no", "cancel"]) {
       case "yes"?: return credential { $0.field("trust", true) }
-      case "no"?: return disposition("performDefaultHandling")
-      case "cancel"?: return disposition("cancelAuthenticationChallenge")
+      // The default handling would accept a chain that is trusted.
+      case "no"? where !text.isTrusted: return disposition("performDefaultHandling")
+      case "no"?, "cancel"?: return disposition("cancelAuthenticationChallenge")
       default: return nil
       }
     case .certificate:
@@ -82,29 +83,29 @@ struct AnswerCommand: ClientCommand {
         writer.field("privateKey", pem.key)
       }
     case .redirect:
-      switch try question("Follow the redirect? [yes/no] ") {
+      switch try choice("Follow the redirect?", ["yes", "no"]) {
       case "yes"?: return object { $0.field("request", text.proposedRequest) }
       case "no"?: return object { $0.nullField("request") }
       default: return nil
       }
     case .response:
-      return try choice(
-        "Receive the body? [allow/cancel/becomeDownload] ", ["allow", "cancel", "becomeDownload"])
+      return try choice("Receive the body?", ["allow", "cancel", "becomeDownload"]).map(disposition)
     case .delayed:
-      return try choice("Send the request? [continueLoading/cancel] ", ["continueLoading", "cancel"])
+      return try choice("Send the request?", ["continueLoading", "cancel"]).map(disposition)
     case .caching:
-      let words = ["allowed", "allowedInMemoryOnly", "notAllowed"]
-      guard let word = try question("Store the response? [\(words.joined(separator: "/"))] "),
-        words.contains(word)
-      else { return nil }
-      return object { $0.field("storagePolicy", word) }
+      return try choice("Store the response?", ["allowed", "allowedInMemoryOnly", "notAllowed"]).map { word in
+        object { $0.field("storagePolicy", word) }
+      }
     case .body: return nil
     }
   }
 
-  private static func choice(_ text: String, _ words: [String]) throws(CommandFailure) -> [UInt8]? {
-    guard let word = try question(text), words.contains(word) else { return nil }
-    return disposition(word)
+  /// Asks until the answer is one of the words, or a beginning that only one of them has; `nil` for an empty answer.
+  private static func choice(_ text: String, _ words: [String]) throws(CommandFailure) -> String? {
+    while let answer = try question("\(text) [\(words.joined(separator: "/"))] ") {
+      if let word = DecisionText.word(answer, of: words) { return word }
+    }
+    return nil
   }
 
   private static func question(_ text: String) throws(CommandFailure) -> String? {

@@ -64,12 +64,24 @@ struct DecisionText {
     return "\(space?["isProxy"]?.bool == true ? "proxy " : "")\(space?["host"]?.string ?? "")\(port)"
   }
 
+  /// Whether the chain of a trust decision is trusted without an answer.
+  var isTrusted: Bool { space?["serverTrust"]?["evaluation"]?["isTrusted"]?.bool == true }
+
+  /// Returns the word that a typed answer means; `nil` if it means none or several.
+  static func word(_ answer: String, of words: [String]) -> String? {
+    if words.contains(answer) { return answer }
+    let found = words.filter { $0.lowercased().hasPrefix(answer.lowercased()) }
+    return found.count == 1 ? found.first : nil
+  }
+
   private var trust: [String] {
     let evaluation = space?["serverTrust"]?["evaluation"]
     var lines = [
-      "\(place): \(evaluation?["isTrusted"]?.bool == true ? "the certificate is trusted" : "the certificate is not trusted: \(evaluation?["message"]?.string ?? "")")"
+      "\(place): \(isTrusted ? "the certificate is trusted" : "the certificate is not trusted: \(evaluation?["message"]?.string ?? "")")"
     ]
-    for certificate in space?["serverTrust"]?["certificates"]?.elements ?? [] {
+    let chain = space?["serverTrust"]?["certificates"]?.elements ?? []
+    for (index, certificate) in chain.enumerated() {
+      if chain.count > 1 { lines.append("certificate \(index + 1) of \(chain.count)") }
       lines.append("  subject  \(certificate["subject"]?.string ?? "")")
       lines.append("  issuer   \(certificate["issuer"]?.string ?? "")")
       lines.append(

@@ -3,43 +3,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Commands on a pseudoterminal, which `script` of util-linux provides.
+/// Commands on a terminal.
 @Suite(.blocking, .endsInTime) struct TerminalTests {
-  /// A command on a terminal.
-  fileprivate final class Session {
-    private let child: ChildProcess
-    private let input = Pipe()
-    private let output = Pipe()
-    private(set) var text = ""
-
-    init(_ arguments: [String], columns: Int = 80, _ client: ClientFixture) throws {
-      let command = ([FerryProcess.binary] + arguments).map { "'\($0)'" }.joined(separator: " ")
-      child = try ChildProcess(
-        "/usr/bin/script", ["-qec", "stty cols \(columns) rows 24; \(command)", "/dev/null"],
-        environment: ChildProcess.environment(with: client.environment), directory: client.directory,
-        input: .pipe(input), output: .pipe(output), error: nil)
-    }
-
-    /// Reads until the output has a text.
-    func expect(_ part: String) -> Bool {
-      while !text.contains(part) {
-        let data = output.fileHandleForReading.availableData
-        guard !data.isEmpty else { return false }
-        text += String(decoding: data, as: UTF8.self)
-      }
-      return true
-    }
-
-    func type(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
-
-    func end() -> Int32 {
-      while case let data = output.fileHandleForReading.availableData, !data.isEmpty {
-        text += String(decoding: data, as: UTF8.self)
-      }
-      return child.terminationStatus
-    }
-  }
-
   @Test func `credentials are asked without echo`() throws {
     let service = try FerryProcess()
     let client = ClientFixture(server: service)
@@ -59,7 +24,7 @@ import Testing
     _ = try service.poll("/v1/sessions/\(session)/decisions?state=pending") { $0["items"]?.elementCount == 1 }
     let list = try client.run("answer", "--list")
     #expect(list.status == 0 && list.output.contains("HTTPBasic") && !list.bytes.contains(7))
-    let terminal = try Session(["answer"], client)
+    let terminal = try TerminalSession(["answer"], client)
     #expect(terminal.expect("User"))
     terminal.type("alice")
     #expect(terminal.expect("Password: "))
@@ -84,13 +49,14 @@ import Testing
       return true
     }
     let urls = ["a.bin", "b.bin"].map { "\(origin.url)/\($0)" }
-    let terminal = try Session(["get", "--allow-network", "127.0.0.0/8"] + urls, columns: columns, client)
+    let terminal = try TerminalSession(
+      ["get", "--allow-network", "127.0.0.0/8"] + urls, columns: columns, client)
     #expect(terminal.end() == 0)
-    #expect(terminal.text.contains("%") && terminal.text.contains("2 files"))
-    #expect(terminal.text.contains("saved a.bin") && terminal.text.contains("saved b.bin"))
-    #expect((columns >= 60) == terminal.text.contains("[#"))
-    for line in terminal.text.split(whereSeparator: \.isNewline) {
-      let visible = line.replacing(/\u{1B}\[[0-9]*[A-Za-z]/, with: "")
+    let plain = terminal.plain
+    #expect(plain.contains("%") && plain.contains("2 files"))
+    #expect(plain.contains("saved a.bin") && plain.contains("saved b.bin"))
+    #expect((columns >= 60) == plain.contains("[#"))
+    for visible in plain.split(whereSeparator: \.isNewline) {
       #expect(visible.count < columns || visible.hasPrefix("saved"), "\(visible)")
     }
   }
@@ -113,7 +79,7 @@ extension TerminalTests {
     ).json.id
     let id = try service.create(origin.url + "/from", session: session)
     _ = try service.poll("/v1/sessions/\(session)/decisions?state=pending") { $0["items"]?.elementCount == 1 }
-    let terminal = try Session(["answer"], columns: 120, client)
+    let terminal = try TerminalSession(["answer"], columns: 120, client)
     #expect(terminal.expect("302 Found redirects to GET \(origin.url)/to"))
     #expect(terminal.expect("[yes/no]"))
     terminal.type(answer)
@@ -125,7 +91,7 @@ extension TerminalTests {
     let service = try FerryProcess()
     let client = ClientFixture(server: service)
     let id = try service.create("http://127.0.0.1:1/x", resume: false)
-    let terminal = try Session(["top"], columns: 100, client)
+    let terminal = try TerminalSession(["top"], columns: 100, client)
     #expect(terminal.expect(String(id.suffix(8))))
     terminal.type("x")
     #expect(terminal.expect("cancelled"))
