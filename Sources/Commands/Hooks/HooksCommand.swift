@@ -155,6 +155,7 @@ struct HooksResendCommand: ClientCommand {
     writer.object { $0.members(values) }
     let reply = try await connection.reply(
       ServiceRequest("POST", "\(Deliveries.path)/redeliver", json: writer.bytes))
-    Terminal.output(["sending \(reply["redelivered"]?.integer ?? 0) messages again"])
+    let count = reply["redelivered"]?.integer ?? 0
+    Terminal.output(["sending \(count) \(count == 1 ? "message" : "messages") again"])
   }
 }

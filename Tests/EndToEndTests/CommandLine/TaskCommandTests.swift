@@ -134,6 +134,29 @@ import Testing
     #expect(try client.run("hooks", "resend").status == 64)
   }
 
+  @Test func `failed deliveries are sent again and counted`() throws {
+    let service = try FerryProcess(options: ["--webhook-schedule", "0,0.05"])
+    let (client, origin) = (ClientFixture(server: service), Self.origin())
+    let receiver = WebhookReceiver(Array(repeating: "500 No", count: 6))
+    let urls = ["a", "b", "c"].map { "\(origin.url)/\($0)" }
+    #expect(try client.run("get", "--webhook", receiver.url, urls[0], urls[1], urls[2]).status == 0)
+    func wait(for state: String) throws {
+      _ = try service.poll("/v1/webhooks/deliveries?state=\(state)") { $0["items"]?.elementCount == 3 }
+    }
+    try wait(for: "failed")
+    let failed = try client.run("hooks", "ls", "--failed").output.split(separator: "\n").dropFirst()
+    #expect(failed.count == 3 && failed.allSatisfy { $0.contains("500 Internal Server Error") })
+    let first = Set(receiver.messages.map(\.id))
+    #expect(receiver.messages.count == 6 && first.count == 3)
+    let resent = try client.run("hooks", "resend", "--failed")
+    #expect(resent.status == 0 && resent.output == "sending 3 messages again\n")
+    try wait(for: "delivered")
+    let again = receiver.messages.dropFirst(6)
+    #expect(again.count == 3 && Set(again.map(\.id)) == first)
+    #expect(try client.run("hooks", "ls", "--failed").output.split(separator: "\n").count == 1)
+    #expect(try client.run("hooks", "resend", "--failed").output == "sending 0 messages again\n")
+  }
+
   /// The variables of the client and of the service do not disturb each other.
   @Test func `variables of the client are ignored by the service`() throws {
     let (client, origin) = (ClientFixture(), Self.origin())
