@@ -1,4 +1,5 @@
-/// The process's standard output, which receives the log.
+/// The process's standard output, which receives the log. Commands whose exit status is their result, such as `ferry stop`,
+/// write their report here. The results of other commands go through `CommandOutput`.
 package enum StandardOutput {
   /// Writes whole lines at once, so that lines of several threads do not mix.
   package static func write(_ bytes: [UInt8]) {

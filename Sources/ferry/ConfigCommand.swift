@@ -1,5 +1,5 @@
 import ArgumentParser
-import EventLoop
+import Commands
 import FerrySettings
 import JSON
 
@@ -20,11 +20,11 @@ struct ConfigCommand: AsyncParsableCommand {
 
   func run() async throws {
     guard !limits else {
-      return StandardOutput.write(json ? LimitsReport().json + [0x0A] : Array(LimitsReport().table.utf8))
+      return try CommandOutput.write(json ? LimitsReport().json + [0x0A] : Array(LimitsReport().table.utf8))
     }
     let settings = try await Settings.load(options.values, local: .standard)
     try settings.checkDestinations()
     let report = SettingsReport(settings)
-    StandardOutput.write(json ? report.json + [0x0A] : Array(report.table.utf8))
+    try CommandOutput.write(json ? report.json + [0x0A] : Array(report.table.utf8))
   }
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Commands
-import EventLoop
 import FerrySettings
 import Glibc
 import Processes
@@ -33,9 +32,14 @@ struct Ferry: AsyncParsableCommand {
 
   /// Prints help to standard output. An error becomes one line on standard error and an exit status for its kind.
   private static func end(with error: any Error) -> Never {
-    guard !exitCode(for: error).isSuccess else { exit(withError: error) }
+    guard !exitCode(for: error).isSuccess else {
+      do throws(CommandFailure) {
+        try CommandOutput.write(Array((fullMessage(for: error) + "\n").utf8))
+        Glibc.exit(EXIT_SUCCESS)
+      } catch { end(with: error) }
+    }
     let (line, status) = ending(for: error)
-    if let line { StandardError.write(Array("ferry: \(printable(line))\n".utf8)) }
+    if let line { ErrorOutput.write(printable(line)) }
     Glibc.exit(status)
   }
 

@@ -62,7 +62,7 @@ import Testing
     var table = AlignedTable(["A", "BB"])
     table.append(["名", "x\u{1B}"])
     table.append(["abc", ""])
-    #expect(table.lines(width: nil) == ["A     BB", "名    x?", "abc"])
-    #expect(table.lines(width: 5) == ["A   …", "名  …", "abc"])
+    #expect(table.lines(width: nil, .none) == ["A     BB", "名    x?", "abc"])
+    #expect(table.lines(width: 5, .none) == ["A   …", "名  …", "abc"])
   }
 }

@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func `wide terminal shows bars with rate and time left`() {
-    let lines = ProgressBars(columns: 100, rows: 24).lines(Self.board(), at: 1)
+    let lines = ProgressBars(columns: 100, rows: 24).lines(Self.board(), at: 1, .none)
     #expect(
       lines == [
         "debian-12.iso                   [#######.....................]  25%   25.0 MiB   25.0 MiB/s    0:03",
@@ -34,18 +34,25 @@ import Testing
   @Test(arguments: [1, 2, 5, 10, 20, 24, 30, 44, 45, 60, 79, 80, 132, 300])
   func `line is shorter than the terminal`(columns: Int) {
     for name in ["a", "名前名前名前名前名前名前名前名前.iso", "e\u{301}e\u{301}e\u{301}.txt", "x\u{1B}[31m\u{7}.txt"] {
-      for line in ProgressBars(columns: columns, rows: 24).lines(Self.board(name), at: 1) {
+      for line in ProgressBars(columns: columns, rows: 24).lines(Self.board(name), at: 1, .none) {
         #expect(PlainText.width(line) <= max(1, columns - 1), "\(columns): \(line)")
         #expect(line.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
       }
     }
   }
 
+  @Test func `waiting file is yellow`() {
+    let lines = ProgressBars(columns: 100, rows: 24).lines(Self.board(), at: 1, Colors(isTerminal: true, [:]))
+    #expect(lines[1] == "wait.bin  \u{1B}[33mretry 1/20 in 8 s: 503 Service Unavailable\u{1B}[0m")
+    #expect(!lines[0].contains("\u{1B}") && !lines[2].contains("\u{1B}"))
+  }
+
   @Test func `narrow terminal keeps name and percent`() {
     #expect(
-      ProgressBars(columns: 40, rows: 24).lines(Self.board(), at: 1).first
+      ProgressBars(columns: 40, rows: 24).lines(Self.board(), at: 1, .none).first
         == "debian-12.iso          25%   25.0 MiB/s")
-    #expect(ProgressBars(columns: 20, rows: 24).lines(Self.board(), at: 1).first == "debian-12.iso   25%")
+    #expect(
+      ProgressBars(columns: 20, rows: 24).lines(Self.board(), at: 1, .none).first == "debian-12.iso   25%")
   }
 
   @Test(arguments: [
@@ -57,7 +64,7 @@ import Testing
   }
 
   @Test func `low terminal shows few bars`() {
-    #expect(ProgressBars(columns: 80, rows: 2).lines(Self.board(), at: 1).count == 2)
+    #expect(ProgressBars(columns: 80, rows: 2).lines(Self.board(), at: 1, .none).count == 2)
   }
 }
 

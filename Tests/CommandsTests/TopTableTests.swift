@@ -47,18 +47,32 @@ import Testing
     table.receive(try Self.event("task.didComplete", "tsk_0000000002", #"{"error":null}"#))
     table.receive(try Self.event("task.didComplete", "unknown", #"{"error":null}"#))
     #expect(table.rows.map(\.status) == ["transferring", "failed", "succeeded", "queued"])
-    let lines = table.lines(columns: 120, height: 10)
+    let lines = table.lines(columns: 120, height: 10, .none)
     #expect(lines.count == 10 && lines[0] == "4 tasks, 1 transferring, 1 failed, 0 B/s")
     #expect(lines[2].hasPrefix("> 00000000  transferring      1.0 KiB of 2.0 KiB"))
     #expect(lines[3].contains("refused – http://o/1"))
     #expect(lines.allSatisfy { !$0.contains("\u{1B}") && PlainText.width($0) < 120 })
     _ = table.press("f")
-    #expect(table.lines(columns: 80, height: 10)[2].contains("failed") && table.selected == "tsk_0000000001")
+    #expect(
+      table.lines(columns: 80, height: 10, .none)[2].contains("failed") && table.selected == "tsk_0000000001")
+  }
+
+  @Test func `failed row is red in the same cells`() throws {
+    var table = try Self.table()
+    table.receive(try Self.event("task.didComplete", "tsk_0000000001", #"{"error":{"message":"refused"}}"#))
+    let colors = Colors(isTerminal: true, [:])
+    for columns in [20, 40, 120] {
+      let colored = table.lines(columns: columns, height: 10, colors)
+      #expect(
+        colored.map { $0.replacing(/\u{1B}\[[0-9]+m/, with: "") }
+          == table.lines(columns: columns, height: 10, .none))
+      #expect(columns == 20 || colored[2].contains("\u{1B}[31mfailed"))
+    }
   }
 
   @Test(arguments: [(1, 1), (10, 3), (40, 5), (300, 50)])
   func `screen of any size has its lines`(columns: Int, height: Int) throws {
-    let lines = try Self.table().lines(columns: columns, height: height)
+    let lines = try Self.table().lines(columns: columns, height: height, .none)
     #expect(lines.count >= min(height, 3) && lines.allSatisfy { PlainText.width($0) <= max(1, columns - 1) })
   }
 }

@@ -43,7 +43,7 @@ import Testing
       "HTTPCache/Storage/CacheFile.swift", "HTTPCache/Storage/CacheDisk.swift",
       // Text for people and log collectors.
       "EventLoop/DescriptorTransfer.swift", "EventLoop/StandardOutput.swift",
-      "Commands/Support/Terminal.swift", "Commands/Tasks/ShowCommand.swift",
+      "Commands/Support/Terminal.swift", "Commands/Support/CommandOutput.swift",
       // Files of the client's user.
       "Commands/Get/BodyFile.swift", "Commands/Get/GetState.swift", "Commands/Support/PrivateFile.swift",
       // Formats of their own.
@@ -54,6 +54,20 @@ import Testing
     for file in try SourceTree.swiftFiles(under: "Sources").values.flatMap({ $0 }) {
       let isWriter = writers.contains { file.path.hasSuffix($0) }
       guard !isWriter, let found = file.text.firstMatch(of: calls) else { continue }
+      Issue.record("\(file.path): \(found.0)")
+    }
+  }
+
+  /// A failed write of a result must end the command with an error, which only `CommandOutput` does.
+  @Test func `results of commands are written in one place`() throws {
+    let others: Set = [
+      // The log, the screen of `ferry top`, and commands whose exit status is their result.
+      "ferry/JSONLogHandler.swift", "Commands/Support/Screen.swift", "ferry/StopCommand.swift",
+      "ferry/HealthCommand.swift", "ferry/RotateKeyCommand.swift",
+    ]
+    for file in try SourceTree.swiftFiles(under: "Sources").values.flatMap({ $0 }) {
+      guard !others.contains(where: file.path.hasSuffix) else { continue }
+      guard let found = file.text.firstMatch(of: /StandardOutput\.write|\bprint\(/) else { continue }
       Issue.record("\(file.path): \(found.0)")
     }
   }

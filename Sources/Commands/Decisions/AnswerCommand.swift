@@ -27,16 +27,16 @@ struct AnswerCommand: ClientCommand {
       decisions = decisions.filter { $0["id"]?.string == id }
     }
     if list {
-      return Terminal.output(
+      return try Terminal.output(
         json ? decisions.map(JSONLine.text) : decisions.flatMap { DecisionText(json: $0).lines })
     }
-    guard !decisions.isEmpty else { return Terminal.output(["no decision is pending"]) }
+    guard !decisions.isEmpty else { return try Terminal.output(["no decision is pending"]) }
     for decision in decisions {
       let text = DecisionText(json: decision)
-      Terminal.output(text.lines)
+      try Terminal.output(text.lines)
       guard let answer = try Self.ask(text) else { continue }
       _ = try await connection.reply(ServiceRequest("POST", "/v1/decisions/\(text.id)", json: answer))
-      Terminal.output(["answered \(text.id)"])
+      try Terminal.output(["answered \(text.id)"])
     }
   }
 

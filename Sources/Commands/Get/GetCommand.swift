@@ -168,7 +168,7 @@ struct GetCommand: AsyncParsableCommand {
     var runner = GetRunner(
       GetTasks(connection: connection, plan: plan), state,
       board: TransferBoard(plan.sources.map(\.item), window: jobs ?? Self.window, tries: tries),
-      display: GetOutput(form, base: base), output: output, keepsBodies: own == nil)
+      display: GetOutput(form, base: base, .error), output: output, keepsBodies: own == nil)
     let ending: Result<GetRunner.Ending, CommandFailure>
     do throws(CommandFailure) { ending = .success(try await runner.run(interrupts)) } catch {
       ending = .failure(error)
@@ -177,15 +177,13 @@ struct GetCommand: AsyncParsableCommand {
     if let own { await own.stop() } else { await connection.close() }
     switch try ending.get() {
     case .interrupted:
-      Terminal.complain("suspended; the same command continues the downloads")
+      ErrorOutput.write("suspended; the same command continues the downloads")
       throw CommandFailure(.interrupted)
     case .done:
       runner.display.finish(runner.board)
-      guard let failure = runner.board.firstFailure else {
-        if !runner.hasOthers { state.remove() }
-        return
-      }
-      throw CommandFailure(failure.cause)
+      if let failure = runner.board.firstFailure { throw CommandFailure(failure.cause) }
+      if !runner.hasOthers { state.remove() }
+      if let failure = runner.display.failure { throw failure }
     }
   }
 
@@ -264,10 +262,10 @@ struct GetCommand: AsyncParsableCommand {
       let items = Array(start..<min(start + TransferBoard.batch, plan.sources.count))
       for (item, result) in await tasks.create(items) {
         switch result {
-        case .success(let task): Terminal.output([task])
+        case .success(let task): try Terminal.output([task])
         case .failure(let failure):
           firstFailure = firstFailure ?? failure
-          Terminal.complain("\(plan.sources[item].item.url): \(failure.message)")
+          ErrorOutput.write("\(plan.sources[item].item.url): \(failure.message)")
         }
       }
     }

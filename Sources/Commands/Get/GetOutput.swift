@@ -8,30 +8,46 @@ struct GetOutput {
   let form: Form
   /// The prefix that displays leave out of paths, with its slash.
   let base: String
+  /// The colours of standard error.
+  let colors: Colors
+  /// The first failed write of standard output.
+  private(set) var failure: CommandFailure?
   private var drawn = 0
 
-  init(_ form: Form, base: String) {
+  init(_ form: Form, base: String, _ colors: Colors) {
     self.form = form
     self.base = base
+    self.colors = colors
+  }
+
+  private mutating func write(_ bytes: [UInt8]) {
+    do throws(CommandFailure) { try CommandOutput.write(bytes) } catch { failure = failure ?? error }
   }
 
   /// Reports a change of an item.
   mutating func show(_ item: TransferItem, _ board: TransferBoard, at now: Double) {
-    if form == .json { return StandardOutput.write(Self.json(item) + [0x0A]) }
+    if form == .json { return write(Self.json(item) + [0x0A]) }
     guard let line = line(item, at: now) else { return }
     clear()
-    StandardError.write(Array((line + "\n").utf8))
+    StandardError.write(Array((line.text(colors) + "\n").utf8))
     draw(board, at: now)
   }
 
-  private func line(_ item: TransferItem, at now: Double) -> String? {
+  private func line(_ item: TransferItem, at now: Double) -> StyledText? {
     let url = PlainText.safe(item.url)
+    func line(_ word: String, _ role: Colors.Role, _ rest: String) -> StyledText {
+      StyledText(word, role) + StyledText(" " + rest)
+    }
     switch item.state {
-    case .failed(let failure): return "failed \(url): \(PlainText.safe(failure.message))"
+    // The reader of standard output has gone.
+    case .failed(let failure) where failure.cause == .closedPipe: return nil
+    case .failed(let failure): return line("failed", .failure, "\(url): \(PlainText.safe(failure.message))")
     case _ where form == .quiet: return nil
-    case .done(let file): return "saved \(shown(file.path)) (\(Quantities.bytes(file.size)))"
-    case .skipped(let file): return "skipped \(shown(file.path)): it is complete"
-    case .waiting(let wait) where form == .lines: return "waiting \(url): \(wait.text(at: now))"
+    case .done(let file):
+      return line("saved", .success, "\(shown(file.path)) (\(Quantities.bytes(file.size)))")
+    case .skipped(let file): return line("skipped", .secondary, "\(shown(file.path)): it is complete")
+    case .waiting(let wait) where form == .lines:
+      return line("waiting", .waiting, "\(url): \(wait.text(at: now))")
     default: return nil
     }
   }
@@ -44,7 +60,7 @@ struct GetOutput {
   mutating func draw(_ board: TransferBoard, at now: Double) {
     guard form == .bars else { return }
     let size = Terminal.size(2)
-    let lines = ProgressBars(columns: size.columns, rows: size.rows).lines(board, at: now)
+    let lines = ProgressBars(columns: size.columns, rows: size.rows).lines(board, at: now, colors)
     let text = erase + lines.map { $0 + "\n" }.joined()
     StandardError.write(Array(text.utf8))
     drawn = lines.count
@@ -71,7 +87,7 @@ struct GetOutput {
       writer.field("failed", Int64(board.items.failedCount))
       writer.field("bytes", board.items.receivedBytes)
     }
-    StandardOutput.write(writer.bytes + [0x0A])
+    write(writer.bytes + [0x0A])
   }
 
   private static func json(_ item: TransferItem) -> [UInt8] {
@@ -117,6 +133,7 @@ extension CommandFailure.Cause {
     case .usage: "usage"
     case .settings: "settings"
     case .interrupted: "interrupted"
+    case .closedPipe: "closedPipe"
     }
   }
 }

@@ -95,6 +95,7 @@ struct GetRunner {
         display.draw(board, at: Self.now())
       case .interrupted: return .interrupted
       }
+      if let failure = display.failure { throw failure }
       if hasBegun, board.isDone { return .done }
     }
     return .interrupted
@@ -156,7 +157,12 @@ struct GetRunner {
         return
       }
       do throws(TransferItem.Failure) {
-        try await BodyFile.copy(body, task: task, from: connection) { StandardOutput.write($0) }
+        try await BodyFile.copy(body, task: task, from: connection) {
+          (bytes) throws(TransferItem.Failure) in
+          do throws(CommandFailure) { try CommandOutput.write(bytes) } catch {
+            throw .init(cause: error.cause, message: error.description)
+          }
+        }
         let file = TransferItem.PlacedFile(path: "-", size: body.size, sha256: body.sha256)
         feed.yield(.fetched(item: item, .success(file)))
       } catch {

@@ -7,22 +7,23 @@ struct ProgressBars {
   let rows: Int
 
   /// - Parameter now: the time in seconds since 1970.
-  func lines(_ board: TransferBoard, at now: Double) -> [String] {
+  func lines(_ board: TransferBoard, at now: Double, _ colors: Colors) -> [String] {
     let active = board.activeItems
     let shown = active.prefix(max(1, min(Self.maximumBars, rows - 2)))
     var lines = shown.map { line($0, at: now) }
-    if board.items.count > 1 { lines.append(total(board, running: active.count)) }
+    if board.items.count > 1 { lines.append(StyledText(total(board, running: active.count))) }
     // The last cell stays free, because some terminals wrap there.
-    return lines.map { PlainText.fitted($0, to: max(1, columns - 1)) }
+    return lines.map { $0.fitted(to: max(1, columns - 1)).text(colors) }
   }
 
-  private func line(_ item: TransferItem, at now: Double) -> String {
+  private func line(_ item: TransferItem, at now: Double) -> StyledText {
     if case .waiting(let wait) = item.state {
       let name = PlainText.fitted(item.shownName, to: max(8, columns / 3))
-      return columns < 24 ? "\(name) waits" : "\(name)  \(wait.text(at: now))"
+      guard columns >= 24 else { return StyledText("\(name) ") + StyledText("waits", .waiting) }
+      return StyledText("\(name)  ") + StyledText(wait.text(at: now), .waiting)
     }
-    return bar(
-      item.shownName, received: item.received, expected: item.expected, rate: item.rate.rate)
+    return StyledText(
+      bar(item.shownName, received: item.received, expected: item.expected, rate: item.rate.rate))
   }
 
   private func total(_ board: TransferBoard, running: Int) -> String {

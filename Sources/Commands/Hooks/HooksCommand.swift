@@ -47,7 +47,8 @@ enum Deliveries {
 
   static func id(_ text: String, on connection: ServiceConnection) async throws(CommandFailure) -> String {
     if ShortID.isWhole(text, "whd_") { return text }
-    let items = try await connection.items(path, [("order", "newest")], upTo: searched)
+    let items = try await connection.items(
+      path, [("order", "newest")], upTo: searched)
     return try ShortID.match(text, in: items, "delivery")
   }
 }
@@ -70,8 +71,8 @@ struct HooksListCommand: ClientCommand {
   func run(_ connection: ServiceConnection) async throws(CommandFailure) {
     let query = try await filter.values(on: connection) + [("order", "newest")]
     let items = try await connection.items(Deliveries.path, query, upTo: limit)
-    if json { return Terminal.output(items.map(JSONLine.text)) }
-    var table = AlignedTable(["ID", "STATE", "ATTEMPTS", "AGE", "TYPE", "LAST", "URL"])
+    if json { return try Terminal.output(items.map(JSONLine.text)) }
+    var table = AlignedTable(["ID", "STATE", "ATTEMPTS", "AGE", "TYPE", "LAST", "URL"], states: "STATE")
     for item in items {
       let last = item["attempts"]?.elements?.last
       table.append([
@@ -80,7 +81,7 @@ struct HooksListCommand: ClientCommand {
         item["type"]?.string ?? "", last.map(Self.result) ?? "-", item["url"]?.string ?? "-",
       ])
     }
-    Terminal.output(table.lines(width: Terminal.isOutput ? Terminal.size(1).columns : nil))
+    try Terminal.output(table.lines(width: Terminal.isOutput ? Terminal.size(1).columns : nil, .output))
   }
 
   static func result(_ attempt: JSONValue) -> String {
@@ -101,21 +102,22 @@ struct HooksShowCommand: ClientCommand {
   func run(_ connection: ServiceConnection) async throws(CommandFailure) {
     let id = try await Deliveries.id(id, on: connection)
     let item = try await connection.reply(ServiceRequest("GET", "\(Deliveries.path)/\(id)"))
-    if json { return Terminal.output([JSONLine.text(item)]) }
+    if json { return try Terminal.output([JSONLine.text(item)]) }
     let names = [
       "id", "webhookId", "state", "type", "url", "endpoint", "taskId", "createdAt", "nextAttemptAt",
       "finishedAt",
     ]
     var lines = names.compactMap { name in
-      item[name]?.string.map { "\(PlainText.padded(name, to: 13))  \(PlainText.safe($0))" }
+      item[name]?.string.map {
+        StyledText.property(name, width: 13, $0, name == "state" ? Colors.Role(state: $0) : nil)
+      }
     }
     for attempt in item["attempts"]?.elements ?? [] {
       let reply = attempt["reply"]?.string.map { "  \($0)" } ?? ""
-      lines.append(
-        PlainText.safe(
-          "attempt        \(attempt["time"]?.string ?? "")  \(HooksListCommand.result(attempt))\(reply)"))
+      let text = "\(attempt["time"]?.string ?? "")  \(HooksListCommand.result(attempt))\(reply)"
+      lines.append(StyledText.property("attempt", width: 13, text))
     }
-    Terminal.output(lines)
+    try Terminal.output(lines.map { $0.text(.output) })
   }
 }
 
@@ -146,7 +148,7 @@ struct HooksResendCommand: ClientCommand {
       for text in ids {
         let id = try await Deliveries.id(text, on: connection)
         _ = try await connection.reply(ServiceRequest("POST", "\(Deliveries.path)/\(id)/redeliver"))
-        Terminal.output(["sending \(id) again"])
+        try Terminal.output(["sending \(id) again"])
       }
       return
     }
@@ -156,6 +158,6 @@ struct HooksResendCommand: ClientCommand {
     let reply = try await connection.reply(
       ServiceRequest("POST", "\(Deliveries.path)/redeliver", json: writer.bytes))
     let count = reply["redelivered"]?.integer ?? 0
-    Terminal.output(["sending \(count) \(count == 1 ? "message" : "messages") again"])
+    try Terminal.output(["sending \(count) \(count == 1 ? "message" : "messages") again"])
   }
 }

@@ -22,6 +22,21 @@ extension ClientCommand {
   }
 }
 
+extension ServiceEvents {
+  /// Passes the elements to `body`, until it returns a value.
+  func first<Value>(
+    _ body: (Element) throws(CommandFailure) -> Value?
+  ) async throws(CommandFailure) -> Value? {
+    var iterator = makeAsyncIterator()
+    while true {
+      let element: Element?
+      do throws(ServiceError) { element = try await iterator.next() } catch { throw CommandFailure(error) }
+      guard let element else { return nil }
+      if let value = try body(element) { return value }
+    }
+  }
+}
+
 extension ServiceRequest {
   /// Makes the request of a command for one task.
   /// - Parameter verb: `cancel`, `suspend`, `resume`, `retry` or `delete`.

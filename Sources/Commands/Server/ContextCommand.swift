@@ -44,7 +44,7 @@ struct ContextListCommand: ParsableCommand {
         name == contexts.current ? "*" : "", name, entry.token == nil ? "no" : "yes", entry.server,
       ])
     }
-    Terminal.output(table.lines(width: nil))
+    try Terminal.output(table.lines(width: nil, .output))
   }
 }
 

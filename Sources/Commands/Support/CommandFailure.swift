@@ -14,6 +14,8 @@ package struct CommandFailure: Error, Sendable, CustomStringConvertible {
     case usage = 64
     case settings = 78
     case interrupted = 130
+    /// The reader of standard output has gone. A shell shows the same status for a process that SIGPIPE has ended.
+    case closedPipe = 141
   }
 
   package let cause: Cause

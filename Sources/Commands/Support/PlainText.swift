@@ -33,26 +33,32 @@ enum PlainText {
 
   /// Shortens a text to a number of cells. The end stays, because it has the extension.
   static func fitted(_ text: String, to cells: Int) -> String {
-    guard width(text) > cells else { return text }
-    guard cells > 1 else { return cells == 1 ? "…" : "" }
+    guard let cut = cut(text, to: cells) else { return text }
+    guard cells > 0 else { return "" }
+    var result = String.UnicodeScalarView(text.unicodeScalars.prefix(cut.head))
+    result.append("…")
+    result.append(contentsOf: text.unicodeScalars.suffix(cut.tail.count))
+    return String(result)
+  }
+
+  /// Returns the scalars that stay before and after the ellipsis of a shortened text; `nil` if the text fits.
+  static func cut(_ text: String, to cells: Int) -> (head: Int, tail: Range<Int>)? {
+    guard width(text) > cells else { return nil }
+    let scalars = Array(text.unicodeScalars)
     let tailCells = cells > 12 ? cells / 3 : 0
-    var (tail, tailWidth) = ([Unicode.Scalar](), 0)
-    for scalar in text.unicodeScalars.reversed() {
-      guard tailWidth + width(scalar) <= tailCells else { break }
-      tail.insert(scalar, at: 0)
-      tailWidth += width(scalar)
+    var (tail, tailWidth) = (scalars.count, 0)
+    while tail > 0, tailWidth + width(scalars[tail - 1]) <= tailCells {
+      tail -= 1
+      tailWidth += width(scalars[tail])
     }
     // A mark without its character would join the ellipsis.
-    while let first = tail.first, width(first) == 0 { tail.removeFirst() }
-    var (head, headWidth) = (String.UnicodeScalarView(), 0)
-    for scalar in text.unicodeScalars {
-      guard headWidth + width(scalar) <= cells - 1 - tailWidth else { break }
-      head.append(scalar)
-      headWidth += width(scalar)
+    while tail < scalars.count, width(scalars[tail]) == 0 { tail += 1 }
+    var (head, headWidth) = (0, 0)
+    while head < tail, headWidth + width(scalars[head]) <= cells - 1 - tailWidth {
+      headWidth += width(scalars[head])
+      head += 1
     }
-    head.append("…")
-    head.append(contentsOf: tail)
-    return String(head)
+    return (head, tail..<scalars.count)
   }
 
   /// Appends blanks up to a number of cells, or shortens the text to it.

@@ -15,12 +15,10 @@ enum Terminal {
   }
 
   /// Writes lines to standard output. Control characters of their texts must be replaced already.
-  static func output(_ lines: [String]) {
+  static func output(_ lines: [String]) throws(CommandFailure) {
     guard !lines.isEmpty else { return }
-    StandardOutput.write(Array((lines.joined(separator: "\n") + "\n").utf8))
+    try CommandOutput.write(Array((lines.joined(separator: "\n") + "\n").utf8))
   }
-
-  static func complain(_ line: String) { StandardError.write(Array("ferry: \(PlainText.safe(line))\n".utf8)) }
 
   /// Asks for a line on the terminal.
   /// - Parameter isSecret: whether the answer is not shown.

@@ -2,11 +2,17 @@ internal import JSON
 
 /// An event as one line.
 enum EventText {
-  static func line(_ event: JSONValue) -> String {
+  static func line(_ event: JSONValue) -> StyledText {
     let time = event["time"]?.string ?? ""
     let task = event["taskId"]?.string.map(ShortID.of) ?? "-"
     let type = event["type"]?.string ?? ""
-    return PlainText.safe("\(time)  \(task)  \(type)\(summary(event["data"]).map { "  " + $0 } ?? "")")
+    let rest = "\(task)  \(type)\(summary(event["data"]).map { "  " + $0 } ?? "")"
+    return StyledText(PlainText.safe(time), .secondary) + StyledText("  " + PlainText.safe(rest))
+  }
+
+  /// Writes an event to standard output.
+  static func output(_ event: JSONValue, asJSON: Bool) throws(CommandFailure) {
+    try Terminal.output([asJSON ? JSONLine.text(event) : line(event).text(.output)])
   }
 
   /// The part of an event that a reader looks for first.

@@ -31,11 +31,11 @@ struct ListCommand: ClientCommand {
 
   func run(_ connection: ServiceConnection) async throws(CommandFailure) {
     let tasks = try await connection.items("/v1/tasks", filter.query + [("order", "newest")], upTo: limit)
-    if json || output == .json { return Terminal.output(tasks.map(JSONLine.text)) }
+    if json || output == .json { return try Terminal.output(tasks.map(JSONLine.text)) }
     var table = AlignedTable(
       output == .wide
         ? ["ID", "SESSION", "KIND", "STATUS", "PROGRESS", "RETRIES", "AGE", "ERROR", "URL"]
-        : ["ID", "STATUS", "PROGRESS", "AGE", "URL"])
+        : ["ID", "STATUS", "PROGRESS", "AGE", "URL"], states: "STATUS")
     for task in tasks.map(TaskText.init) {
       let retries = task.json["retryCount"]?.integer ?? 0
       table.append(
@@ -46,7 +46,7 @@ struct ListCommand: ClientCommand {
           ] : [ShortID.of(task.id), task.status, task.progress, task.age, task.url])
     }
     let width = Terminal.isOutput && output == nil ? Terminal.size(1).columns : nil
-    Terminal.output(table.lines(width: width))
+    try Terminal.output(table.lines(width: width, .output))
   }
 }
 

@@ -43,21 +43,21 @@ struct PutCommand: ClientCommand {
     let stored = try await store(on: connection)
     var task = try await connection.reply(ServiceRequest("POST", "/v1/tasks", json: creation(stored)))
     let id = task["id"]?.string ?? ""
-    guard !detach else { return Terminal.output([id]) }
+    guard !detach else { return try Terminal.output([id]) }
     while task["state"]?.string != "completed" {
       var request = ServiceRequest("GET", "/v1/tasks/\(id)", fields: [("Prefer", "wait=\(Self.wait)")])
       request.timeout = .seconds(2 * Self.wait)
       task = try await connection.reply(request)
     }
     _ = try? await connection.send(ServiceRequest("DELETE", "/v1/files/\(stored)"))
-    if json { Terminal.output([JSONLine.text(task)]) }
+    if json { try Terminal.output([JSONLine.text(task)]) }
     if let failure = TaskText(json: task).failure {
       throw CommandFailure(failure.cause, "\(url): \(failure.message)")
     }
     guard !json else { return }
     let size = Quantities.bytes(task["progress"]?["countOfBytesSent"]?.integer ?? 0)
     let status = task["response"]?["status"]?.integer.map { StatusText.of(Int($0)) } ?? ""
-    Terminal.output(["uploaded \(PlainText.safe(file)) (\(size)): \(status)"])
+    try Terminal.output(["uploaded \(PlainText.safe(file)) (\(size)): \(status)"])
   }
 
   /// Stores the file in the service and returns its id.

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import EventLoop
 internal import FerryClient
 internal import JSON
 
@@ -16,7 +15,8 @@ struct ShowCommand: ClientCommand {
   func run(_ connection: ServiceConnection) async throws(CommandFailure) {
     let id = try await ShortID.task(id, on: connection)
     let task = try await connection.reply(ServiceRequest("GET", "/v1/tasks/\(id)"))
-    Terminal.output(json ? [JSONLine.text(task)] : TaskText(json: task).description)
+    let lines = json ? [JSONLine.text(task)] : TaskText(json: task).description.map { $0.text(.output) }
+    try Terminal.output(lines)
   }
 }
 
@@ -32,11 +32,14 @@ struct CatCommand: ClientCommand {
 
   func run(_ connection: ServiceConnection) async throws(CommandFailure) {
     let id = try await ShortID.task(id, on: connection)
-    try await CommandFailure.converting { () async throws(ServiceError) in
-      let stream = try await connection.stream(ServiceRequest("GET", "/v1/tasks/\(id)/body"))
-      while let bytes = try await stream.next() {
-        guard DescriptorTransfer.writeAll(bytes, to: 1) else { throw .cancelled }
-      }
+    let stream = try await CommandFailure.converting { () async throws(ServiceError) in
+      try await connection.stream(ServiceRequest("GET", "/v1/tasks/\(id)/body"))
+    }
+    while true {
+      let bytes: [UInt8]?
+      do throws(ServiceError) { bytes = try await stream.next() } catch { throw CommandFailure(error) }
+      guard let bytes else { return }
+      try CommandOutput.write(bytes)
     }
   }
 }

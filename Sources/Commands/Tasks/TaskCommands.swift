@@ -34,7 +34,7 @@ struct TaskChoice: ParsableArguments {
         ServiceRequest("POST", "/v1/tasks/\(verb)", json: filter.selection(all: all, dryRun: dryRun)))
       let matched = reply["matched"]?.integer ?? 0
       let (changed, failed) = (reply["changed"]?.integer ?? 0, reply["failed"]?.integer ?? 0)
-      Terminal.output([dryRun ? "\(matched) tasks match" : "\(done) \(changed) of \(matched) tasks"])
+      try Terminal.output([dryRun ? "\(matched) tasks match" : "\(done) \(changed) of \(matched) tasks"])
       if failed > 0 { throw CommandFailure(.unreachable, "\(failed) tasks could not be changed; try again") }
       return
     }
@@ -43,9 +43,9 @@ struct TaskChoice: ParsableArguments {
       do throws(CommandFailure) {
         let reply = try await connection.reply(.command(verb, task: id))
         let new = reply["id"]?.string
-        Terminal.output(["\(done) \(id)\(new != nil && new != id ? " as \(new ?? "")" : "")"])
+        try Terminal.output(["\(done) \(id)\(new != nil && new != id ? " as \(new ?? "")" : "")"])
       } catch {
-        Terminal.complain("\(id): \(error.description)")
+        if let message = error.message { ErrorOutput.write("\(id): \(message)") }
         first = first ?? CommandFailure(error.cause)
       }
     }

@@ -40,7 +40,7 @@ struct TaskText {
   }
 
   /// Lines with a name and a value for each property.
-  var description: [String] {
+  var description: [StyledText] {
     var rows: [(String, String?)] = [
       ("id", id), ("session", json["sessionId"]?.string), ("kind", json["kind"]?.string), ("url", url),
       ("method", json["originalRequest"]?["method"]?.string), ("status", status), ("progress", progress),
@@ -61,7 +61,8 @@ struct TaskText {
       rows.append(("label", "\(label.name)=\(label.value.string ?? "")"))
     }
     return rows.compactMap { name, value in
-      value.flatMap { $0.isEmpty ? nil : "\(PlainText.padded(name, to: 12))  \(PlainText.safe($0))" }
+      guard let value, !value.isEmpty else { return nil }
+      return StyledText.property(name, width: 12, value, name == "status" ? Colors.Role(state: value) : nil)
     }
   }
 

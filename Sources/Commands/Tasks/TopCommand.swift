@@ -81,7 +81,7 @@ struct TopCommand: ClientCommand {
         }
       }
       let size = Terminal.size(1)
-      screen.draw(table.lines(columns: size.columns, height: size.rows))
+      screen.draw(table.lines(columns: size.columns, height: size.rows, .output))
     }
   }
 

@@ -124,7 +124,7 @@ struct TopTable {
   // MARK: Output
 
   /// The lines of the screen. The selected row is marked by `>`.
-  func lines(columns: Int, height: Int) -> [String] {
+  func lines(columns: Int, height: Int, _ colors: Colors) -> [String] {
     let shown = shown
     let room = max(1, height - 4)
     let place = selected.flatMap { id in shown.firstIndex { $0.id == id } } ?? 0
@@ -133,21 +133,24 @@ struct TopTable {
     let rate = running.reduce(0) { $0 + $1.rate.rate }
     let failed = rows.count { $0.status == "failed" }
     var lines = [
-      "\(rows.count) tasks, \(running.count) transferring, \(failed) failed, \(Quantities.bytes(Int64(rate)))/s"
-        + (showsFailed ? " (failed only)" : ""),
-      "  ID        STATUS            PROGRESS                RATE          URL",
+      StyledText(
+        "\(rows.count) tasks, \(running.count) transferring, \(failed) failed, \(Quantities.bytes(Int64(rate)))/s"
+          + (showsFailed ? " (failed only)" : "")),
+      StyledText("  ID        STATUS            PROGRESS                RATE          URL", .secondary),
     ]
     for row in shown[first..<min(shown.count, first + room)] {
       let total = row.expected.map { " of \(Quantities.bytes($0))" } ?? ""
       let rate = row.status == "transferring" ? Quantities.bytes(Int64(row.rate.rate)) + "/s" : ""
       let text = row.note.isEmpty ? row.url : "\(row.note) – \(row.url)"
       lines.append(
-        "\(row.id == selected ? ">" : " ") \(PlainText.padded(ShortID.of(row.id), to: 8))  "
-          + "\(PlainText.padded(row.status, to: 16))  \(PlainText.padded(Quantities.bytes(row.received) + total, to: 22))  "
-          + "\(PlainText.padded(rate, to: 12))  \(PlainText.safe(text))")
+        StyledText("\(row.id == selected ? ">" : " ") \(PlainText.padded(ShortID.of(row.id), to: 8))  ")
+          + StyledText(PlainText.padded(PlainText.safe(row.status), to: 16), Colors.Role(state: row.status))
+          + StyledText(
+            "  \(PlainText.padded(Quantities.bytes(row.received) + total, to: 22))  "
+              + "\(PlainText.padded(rate, to: 12))  \(PlainText.safe(text))"))
     }
-    lines += Array(repeating: "", count: max(0, height - 1 - lines.count))
-    lines.append(message.isEmpty ? Self.keys : PlainText.safe(message))
-    return lines.map { PlainText.fitted($0, to: max(1, columns - 1)) }
+    lines += Array(repeating: StyledText(""), count: max(0, height - 1 - lines.count))
+    lines.append(message.isEmpty ? StyledText(Self.keys, .secondary) : StyledText(PlainText.safe(message)))
+    return lines.map { $0.fitted(to: max(1, columns - 1)).text(colors) }
   }
 }

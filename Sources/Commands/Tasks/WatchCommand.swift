@@ -20,19 +20,14 @@ struct WatchCommand: ClientCommand {
   func run(_ connection: ServiceConnection) async throws(CommandFailure) {
     let id = try await ShortID.task(id, on: connection)
     let events = connection.events(ServiceRequest("GET", "/v1/tasks/\(id)/events"), after: "0")
-    let json = json
-    let failure = try await CommandFailure.converting {
-      () async throws(ServiceError) -> TransferItem.Failure? in
-      for try await element in events {
-        guard case .event(let event) = element,
-          let value = try? JSONParser.parse(event.data, isLimited: false)
-        else { continue }
-        Terminal.output([json ? JSONLine.text(value) : EventText.line(value)])
-        for case .ended(_, let failure) in TransferReport.of(event: value) { return failure }
-      }
-      return nil
+    let end = try await events.first { (element) throws(CommandFailure) -> TransferReport? in
+      guard case .event(let event) = element,
+        let value = try? JSONParser.parse(event.data, isLimited: false)
+      else { return nil }
+      try EventText.output(value, asJSON: json)
+      return TransferReport.of(event: value).first { if case .ended = $0 { true } else { false } }
     }
-    if let failure { throw CommandFailure(failure.cause) }
+    if case .ended(_, let failure?)? = end { throw CommandFailure(failure.cause) }
   }
 }
 
@@ -71,24 +66,22 @@ struct EventsCommand: ClientCommand {
     if noProgress { query.append(("progress", "false")) }
     let events = connection.events(
       ServiceRequest("GET", "/v1/events", query: query), after: after.map { "\($0)" })
-    let (json, count) = (json, count)
-    try await CommandFailure.converting { () async throws(ServiceError) in
-      var left = count
-      var isFirst = true
-      for try await element in events {
-        switch element {
-        case .connected: isFirst = false
-        case .disconnected(let error):
-          if isFirst { throw error }
-          Terminal.complain("\(error); trying again")
-        case .didReset: Terminal.complain("some events were deleted before they could be shown")
-        case .event(let event):
-          guard let value = try? JSONParser.parse(event.data, isLimited: false) else { continue }
-          Terminal.output([json ? JSONLine.text(value) : EventText.line(value)])
-          left = left.map { $0 - 1 }
-          if left == 0 { return }
-        }
+    var left = count
+    var isFirst = true
+    _ = try await events.first { (element) throws(CommandFailure) -> Void? in
+      switch element {
+      case .connected: isFirst = false
+      case .disconnected(let error):
+        if isFirst { throw CommandFailure(error) }
+        ErrorOutput.write("\(error); trying again")
+      case .didReset: ErrorOutput.write("some events were deleted before they could be shown")
+      case .event(let event):
+        guard let value = try? JSONParser.parse(event.data, isLimited: false) else { return nil }
+        try EventText.output(value, asJSON: json)
+        left = left.map { $0 - 1 }
+        if left == 0 { return () }
       }
+      return nil
     }
   }
 }

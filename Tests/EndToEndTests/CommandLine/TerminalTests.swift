@@ -55,6 +55,7 @@ import Testing
     let plain = terminal.plain
     #expect(plain.contains("%") && plain.contains("2 files"))
     #expect(plain.contains("saved a.bin") && plain.contains("saved b.bin"))
+    #expect(terminal.text.contains("\u{1B}[32msaved\u{1B}[0m a.bin"))
     #expect((columns >= 60) == plain.contains("[#"))
     for visible in plain.split(whereSeparator: \.isNewline) {
       #expect(visible.count < columns || visible.hasPrefix("saved"), "\(visible)")
