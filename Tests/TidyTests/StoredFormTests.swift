@@ -5,7 +5,7 @@ import Testing
 @Suite struct StoredFormTests {
   /// The folders of golden files.
   private static let rooms = [
-    "answers", "cache", "directory", "resume-data", "schema", "store", "worker",
+    "answers", "cache", "client", "directory", "resume-data", "schema", "store", "worker",
   ]
 
   @Test func `every folder of golden files has a test`() throws {

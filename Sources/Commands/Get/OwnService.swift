@@ -12,6 +12,25 @@ struct OwnService {
   private static let stopPatience = Duration.seconds(30)
   private static let interval = Duration.milliseconds(10)
 
+  /// The address of the service with its token, which a later command reads from a file of the state.
+  struct Place: Equatable {
+    let url: String
+    let token: String
+
+    init(url: String, token: String) {
+      self.url = url
+      self.token = token
+    }
+
+    init?(line: String) {
+      let parts = line.split(separator: " ").map(String.init)
+      guard parts.count == 2 else { return nil }
+      self.init(url: parts[0], token: parts[1])
+    }
+
+    var line: String { "\(url) \(token)" }
+  }
+
   let connection: ServiceConnection
   private let state: GetState
 
@@ -33,8 +52,9 @@ struct OwnService {
       throw CommandFailure(.unreachable, "a service cannot be started: \(error)")
     }
     let url = try await address(of: pid, in: state.serviceLog, after: start)
-    try PrivateFile.write(Array("\(url) \(token)\n".utf8), to: state.serviceFile)
-    return OwnService(connection: try connect(url, token), state: state)
+    let place = Place(url: url, token: token)
+    try PrivateFile.write(Array("\(place.line)\n".utf8), to: state.serviceFile)
+    return OwnService(connection: try connect(place), state: state)
   }
 
   /// Asks the service to end, and waits. Running tasks continue when it starts again.
@@ -49,18 +69,18 @@ struct OwnService {
     unlink(state.serviceFile)
   }
 
-  private static func connect(_ url: String, _ token: String) throws(CommandFailure) -> ServiceConnection {
-    do throws(ServiceAddress.Fault) { return ServiceConnection(try ServiceAddress(url, token: token)) } catch
-    {
+  private static func connect(_ place: Place) throws(CommandFailure) -> ServiceConnection {
+    do throws(ServiceAddress.Fault) {
+      return ServiceConnection(try ServiceAddress(place.url, token: place.token))
+    } catch {
       throw CommandFailure(.unreachable, error.description)
     }
   }
 
   /// Returns the service that a killed command has left, if it still replies.
   private static func existing(_ state: GetState) async -> ServiceConnection? {
-    guard let parts = PrivateFile.line(state.serviceFile)?.split(separator: " "), parts.count == 2,
-      !ProcessRegistration.owners(in: state.dataDirectory).isEmpty,
-      let connection = try? connect(String(parts[0]), String(parts[1]))
+    guard let place = PrivateFile.line(state.serviceFile).flatMap({ Place(line: $0) }),
+      !ProcessRegistration.owners(in: state.dataDirectory).isEmpty, let connection = try? connect(place)
     else { return nil }
     var request = ServiceRequest("GET", "/v1/sessions/ses_shared")
     request.timeout = .seconds(10)

@@ -1,4 +1,5 @@
 import FerryClient
+import TestSupport
 import Testing
 
 @Suite struct EventStreamParserTests {
@@ -64,5 +65,63 @@ import Testing
     #expect(throws: EventStreamParser.TooLong.self) {
       try parser.parse(Array(String(repeating: "data: 12345\n", count: 4).utf8))
     }
+  }
+
+  // MARK: Random streams
+
+  /// The results of a stream: its events, the last values of the parser, and whether a part was too long.
+  private struct Reading: Equatable {
+    var events: [ServerSentEvent] = []
+    var lastEventID: String?
+    var retry: Int?
+    var isTooLong = false
+  }
+
+  private static func read(_ parts: [ArraySlice<UInt8>]) -> Reading {
+    var (reading, parser) = (Reading(), EventStreamParser(limit: 60))
+    for part in parts {
+      do { reading.events += try parser.parse(Array(part)) } catch {
+        reading.isTooLong = true
+        break
+      }
+    }
+    (reading.lastEventID, reading.retry) = (parser.lastEventID, parser.retry)
+    return reading
+  }
+
+  /// Returns a stream of fields, line ends and arbitrary bytes.
+  private static func stream(_ random: inout SplitMix64) -> [UInt8] {
+    let words: [[UInt8]] =
+      [
+        "data: ", "data:", "data", "event: a", "event:", "id: 1", "id:", "id: \u{0}", "retry: 5", "retry: x",
+        ": c", ":",
+        " ", "x", "é", "名", "{\"a\":1}", "\u{FEFF}", "0123456789012345678901234567890",
+      ].map { Array($0.utf8) } + [[0xFF], [0xEF, 0xBB], [0xC3]]
+    let ends: [[UInt8]] = [[10], [13], [13, 10], [10, 10], [13, 13], [13, 10, 13, 10], [10, 13]]
+    return (0..<Int.random(in: 0...24, using: &random)).flatMap { _ in
+      (Bool.random(using: &random) ? words : ends).randomElement(using: &random) ?? []
+    }
+  }
+
+  @Test(arguments: 0..<8) func `random stream in parts gives the events of the whole`(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    var (events, tooLong) = (0, 0)
+    for _ in 0..<200 {
+      let bytes = Self.stream(&random)
+      let whole = Self.read([bytes[...]])
+      var divisions = (0...bytes.count).map { [bytes[..<$0], bytes[$0...]] }
+      divisions.append(bytes.indices.map { bytes[$0...$0] })
+      let places = bytes.indices.filter { _ in Int.random(in: 0..<4, using: &random) == 0 }
+      divisions.append(zip([0] + places, places + [bytes.count]).map { bytes[$0..<$1] })
+      for parts in divisions {
+        let reading = Self.read(parts)
+        #expect(reading.isTooLong == whole.isTooLong, "\(parts)")
+        // Before an error, the parts may have given events that the whole could not return.
+        if !whole.isTooLong { #expect(reading == whole, "\(parts)") }
+      }
+      events += whole.events.count
+      tooLong += whole.isTooLong ? 1 : 0
+    }
+    #expect(events > 20 && tooLong > 0, "\(events) events, \(tooLong) too long")
   }
 }
