@@ -211,7 +211,7 @@ let package = Package(
       ], swiftSettings: optimizedSafe),
 
     .target(
-      name: "FerryClient", dependencies: ["HTTPFields", "JSON", "EventLoop", "Curl"],
+      name: "FerryClient", dependencies: ["Limits", "HTTPFields", "JSON", "EventLoop", "Curl"],
       swiftSettings: language),
 
     // 5: protocol edges
@@ -248,6 +248,7 @@ let package = Package(
       name: "Commands",
       dependencies: [
         "HTTPFields", "JSON", "TransferModel", "FerrySettings", "EventLoop", "Processes", "FerryClient",
+        "Limits",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: language),
@@ -380,7 +381,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ]
   ),
-  ("Commands", ["JSON", "TestSupport"]),
+  ("Commands", ["FerryClient", "JSON", "Limits", "TestSupport"]),
   (
     "Webhooks",
     [

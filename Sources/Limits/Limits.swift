@@ -15,7 +15,7 @@ package struct Limit: Sendable {
   /// The consequence of exceeding the limit, as a phrase.
   package let consequence: String
 
-  init(_ name: String, _ value: Int, _ meaning: String, in unit: Unit = .count, beyond: String) {
+  package init(_ name: String, _ value: Int, _ meaning: String, in unit: Unit = .count, beyond: String) {
     self.name = name
     self.value = value
     self.unit = unit

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FerryClient
 internal import JSON
+internal import Limits
 
 /// The command `ferry answer`.
 struct AnswerCommand: ClientCommand {
@@ -10,7 +11,7 @@ struct AnswerCommand: ClientCommand {
       Without an id, the command asks for an answer to each pending decision. It shows certificates in readable form, and does \
       not show passwords. An empty answer leaves a decision open.
       """)
-  private static let searched = 500
+  private static let searched = ClientLimits.searchedDecisions.value
 
   @Argument(help: "Id of a decision, or its last 8 or more characters.")
   var id: String?

@@ -4,11 +4,10 @@ internal import FerryClient
 internal import Glibc
 internal import Processes
 internal import TransferModel
+internal import Limits
 
 /// The copy of a body into its file. The file appears under its name only when it is complete and its digest is right.
 struct BodyFile {
-  private static let mostNumbers = 10_000
-
   let state: GetState
   let connection: ServiceConnection
   /// The name that the user has chosen; such a file replaces an earlier one.
@@ -99,7 +98,7 @@ struct BodyFile {
       return try finish(path, output, body, key)
     }
     let name = FileNames.safe(body.suggestedName)
-    for number in 0..<Self.mostNumbers {
+    for number in 0..<ClientLimits.fileNumbers.value {
       let numbered = FileNames.numbered(name, number)
       let path = state.file(numbered)
       try journal(key, numbered)

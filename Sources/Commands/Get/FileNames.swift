@@ -1,6 +1,9 @@
+internal import FerryClient
+internal import Limits
+
 /// Names for downloaded files. A server suggests them, so they must be safe.
 enum FileNames {
-  static let maximumBytes = 255
+  static let maximumBytes = ClientLimits.fileNameBytes.value
   /// The bytes that a number in parentheses may add.
   private static let reserve = 12
 

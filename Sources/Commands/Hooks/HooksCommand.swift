@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FerryClient
 internal import JSON
+internal import Limits
 
 /// The command `ferry hooks`.
 struct HooksCommand: AsyncParsableCommand {
@@ -42,13 +43,11 @@ struct DeliveryFilter: ParsableArguments {
 /// The deliveries of a service.
 enum Deliveries {
   static let path = "/v1/webhooks/deliveries"
-  /// The most deliveries among which a short id is looked for, the newest first.
-  private static let searched = 5000
 
   static func id(_ text: String, on connection: ServiceConnection) async throws(CommandFailure) -> String {
     if ShortID.isWhole(text, "whd_") { return text }
     let items = try await connection.items(
-      path, [("order", "newest")], upTo: searched)
+      path, [("order", "newest")], upTo: ClientLimits.searchedDeliveries.value)
     return try ShortID.match(text, in: items, "delivery")
   }
 }

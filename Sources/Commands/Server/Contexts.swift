@@ -1,8 +1,10 @@
+internal import FerryClient
 internal import FoundationEssentials
 internal import Glibc
 internal import JSON
 internal import Processes
 internal import EventLoop
+internal import Limits
 
 /// The named services of a user, in a file that only the user can read.
 struct Contexts: Equatable {
@@ -33,7 +35,7 @@ struct Contexts: Equatable {
     defer { close(descriptor) }
     var information = stat()
     guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
-      information.st_size < 1 << 20
+      information.st_size <= ClientLimits.contextsBytes.value
     else { throw CommandFailure(.settings, "\(path) is not a file of contexts") }
     guard information.st_mode & 0o077 == 0, information.st_uid == geteuid() else {
       throw CommandFailure(

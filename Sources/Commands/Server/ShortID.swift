@@ -1,5 +1,6 @@
 internal import FerryClient
 internal import JSON
+internal import Limits
 
 /// Identifiers as people type them: whole, a unique prefix, or the last 8 or more characters, which are random.
 enum ShortID {
@@ -7,7 +8,7 @@ enum ShortID {
   private static let length = 40
   private static let shown = 8
   /// The most matches that an error lists.
-  private static let listed = 10
+  private static let listed = ClientLimits.listedMatches.value
 
   /// The form that lists print.
   static func of(_ id: String) -> String { String(id.suffix(shown)) }

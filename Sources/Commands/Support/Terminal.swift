@@ -1,6 +1,8 @@
 internal import EventLoop
+internal import FerryClient
 internal import Glibc
 internal import Processes
+internal import Limits
 
 /// The terminal of the process, if it has one.
 enum Terminal {
@@ -51,7 +53,7 @@ enum Terminal {
       guard count == 1 else { return line.isEmpty ? nil : String(decoding: line, as: UTF8.self) }
       if byte == 3 { throw CommandFailure(.interrupted) }
       if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
-      if line.count < 16 << 10 { line.append(byte) }
+      if line.count < ClientLimits.answerBytes.value { line.append(byte) }
     }
   }
 }

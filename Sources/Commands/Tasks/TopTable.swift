@@ -1,4 +1,6 @@
+internal import FerryClient
 internal import JSON
+internal import Limits
 
 /// The table of `ferry top`: it receives tasks, events and keys, and returns commands.
 struct TopTable {
@@ -18,7 +20,7 @@ struct TopTable {
   }
 
   /// The most tasks of the table. The oldest leave first.
-  static let maximumRows = 1000
+  static let maximumRows = ClientLimits.topRows.value
   static let keys = "j/k move  x cancel  s suspend  u resume  r retry  d delete  f failed only  q quit"
 
   private(set) var rows: [Row] = []

@@ -1,3 +1,5 @@
+internal import Limits
+
 /// A parser of `text/event-stream`, for bytes that are split at any place.
 package struct EventStreamParser: Sendable {
   /// A line or an event exceeds the limit.
@@ -20,7 +22,7 @@ package struct EventStreamParser: Sendable {
   /// - Parameters:
   ///   - lastEventID: the identifier at which the stream begins.
   ///   - limit: the most bytes of a line, and of an event's data.
-  package init(lastEventID: String? = nil, limit: Int = ServiceLimits.eventLineBytes) {
+  package init(lastEventID: String? = nil, limit: Int = ClientLimits.eventLineBytes.value) {
     self.lastEventID = lastEventID
     self.limit = limit
   }

@@ -1,5 +1,6 @@
 internal import Curl
 internal import EventLoop
+internal import Limits
 
 /// A client of one service, with a thread of its own and persistent connections.
 package final class ServiceConnection: @unchecked Sendable {
@@ -14,7 +15,7 @@ package final class ServiceConnection: @unchecked Sendable {
   package init(_ address: ServiceAddress, certificateAuthorities: String? = nil) {
     self.address = address
     rootsFile = certificateAuthorities
-    client = CurlClient(loop: loop, maximumIdle: ServiceLimits.idleConnections)
+    client = CurlClient(loop: loop, maximumIdle: ClientLimits.idleConnections.value)
     loop.start()
   }
 

@@ -1,3 +1,5 @@
+internal import Limits
+
 /// The events of a service. The sequence opens the stream again after each interruption, and continues after the last event.
 package struct ServiceEvents: AsyncSequence, Sendable {
   package enum Element: Sendable, Equatable {
@@ -34,6 +36,8 @@ package struct ServiceEvents: AsyncSequence, Sendable {
   }
 
   package struct Iterator: AsyncIteratorProtocol {
+    private static let firstPause = Duration.milliseconds(250)
+
     let connection: ServiceConnection
     let request: ServiceRequest
     let sleep: @Sendable (Duration) async throws -> Void
@@ -74,7 +78,7 @@ package struct ServiceEvents: AsyncSequence, Sendable {
             throw .unreachable("the service has ended the stream")
           }
           do throws(EventStreamParser.TooLong) { waiting = try parser.parse(bytes)[...] } catch {
-            throw .invalidReply("an event exceeds \(ServiceLimits.eventLineBytes) bytes")
+            throw .invalidReply("an event exceeds \(ClientLimits.eventLineBytes.value) bytes")
           }
           lastEventID = parser.lastEventID
           if !waiting.isEmpty { pause = nil }
@@ -91,7 +95,7 @@ package struct ServiceEvents: AsyncSequence, Sendable {
 
     private mutating func open() async throws(ServiceError) {
       var request = request
-      request.silence = ServiceLimits.eventSilence
+      request.silence = .seconds(ClientLimits.eventSilenceSeconds.value)
       request.fields.append(("Accept", "text/event-stream"))
       if let lastEventID { request.fields.append(("Last-Event-ID", lastEventID)) }
       stream = try await connection.stream(request)
@@ -110,7 +114,7 @@ package struct ServiceEvents: AsyncSequence, Sendable {
     }
 
     private mutating func wait() async throws(ServiceError) {
-      let limits = ServiceLimits.reconnectPauses
+      let limits = Self.firstPause...Duration.seconds(ClientLimits.reconnectSeconds.value)
       let next = pause.map { Swift.min($0 * 2, limits.upperBound) } ?? limits.lowerBound
       pause = next
       let asked = parser.retry.map { Swift.min(Duration.milliseconds($0), limits.upperBound) }

@@ -1,5 +1,6 @@
 internal import Curl
 internal import EventLoop
+internal import Limits
 
 /// One request with its reply. A slow reader slows down the service, and the service slows down the producer of a body.
 final class ServiceExchange: CurlExchange, @unchecked Sendable {
@@ -62,8 +63,7 @@ final class ServiceExchange: CurlExchange, @unchecked Sendable {
   private func configure(_ easy: EasyHandle, _ address: ServiceAddress) throws(CurlError) {
     try easy.set(.url, to: url)
     try easy.set(.userAgent, to: "ferry")
-    try easy.set(
-      .connectTimeoutMilliseconds, to: Int(ServiceLimits.connectTimeout / .milliseconds(1)))
+    try easy.set(.connectTimeoutMilliseconds, to: ClientLimits.connectSeconds.value * 1000)
     var lines = request.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
     if let token = address.token { lines.append("Authorization: Bearer \(token)") }
     switch request.body {
@@ -126,8 +126,8 @@ final class ServiceExchange: CurlExchange, @unchecked Sendable {
   func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
     lastActivity = .now
     headBytes += line.count
-    guard headBytes <= ServiceLimits.headBytes else {
-      failure = .invalidReply("\(url): the head of the reply exceeds \(ServiceLimits.headBytes) bytes")
+    guard headBytes <= ClientLimits.headBytes.value else {
+      failure = .invalidReply("\(url): the head of the reply exceeds \(ClientLimits.headBytes.value) bytes")
       return false
     }
     let text = String(decoding: line, as: UTF8.self).unicodeScalars.filter { $0 != "\r" && $0 != "\n" }
@@ -160,7 +160,7 @@ final class ServiceExchange: CurlExchange, @unchecked Sendable {
       return .accepted
     }
     buffer.append(contentsOf: bytes)
-    guard buffer.count >= ServiceLimits.bufferedBytes else { return .accepted }
+    guard buffer.count >= ClientLimits.bufferedBytes.value else { return .accepted }
     isHeld = true
     return .acceptedThenHolding(isUploadHeld ? [.receive, .send] : .receive)
   }

@@ -1,10 +1,8 @@
 package import JSON
+internal import Limits
 
 /// Lists of a service, which come in pages.
 package enum ServicePages {
-  /// The most items that a client may ask for in one page.
-  private static let pageSize = 500
-
   /// Returns the items of a list, page by page.
   /// - Parameters:
   ///   - limit: the most items.
@@ -16,7 +14,7 @@ package enum ServicePages {
     var items: [JSONValue] = []
     var cursor: String?
     repeat {
-      var query = query + [("limit", "\(min(pageSize, limit - items.count))")]
+      var query = query + [("limit", "\(min(ClientLimits.pageItems.value, limit - items.count))")]
       if let cursor { query.append(("cursor", cursor)) }
       let page = try await read(ServiceRequest("GET", path, query: query))
       items += page["items"]?.elements ?? []

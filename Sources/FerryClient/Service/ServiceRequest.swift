@@ -1,4 +1,5 @@
 internal import HTTPFields
+internal import Limits
 
 /// A request to a service.
 package struct ServiceRequest: Sendable {
@@ -16,11 +17,11 @@ package struct ServiceRequest: Sendable {
   package var fields: [(name: String, value: String)]
   package var body: Body?
   /// The limit of the whole request; `nil` for none. Streams end only if `silence` passes.
-  package var timeout: Duration? = ServiceLimits.requestTimeout
+  package var timeout: Duration? = .seconds(ClientLimits.requestSeconds.value)
   /// The longest pause between bytes of a stream's reply; `nil` for no limit.
   package var silence: Duration?
   /// The most bytes of a reply that `send` collects.
-  package var maximumReply = ServiceLimits.replyBytes
+  package var maximumReply = ClientLimits.replyBytes.value
 
   package init(
     _ method: String, _ path: String, query: [(name: String, value: String)] = [],
@@ -45,24 +46,4 @@ package struct ServiceRequest: Sendable {
       + query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
       .joined(separator: "&")
   }
-}
-
-/// The limits of a client on what a service may send it.
-package enum ServiceLimits {
-  /// A reply that is collected in memory.
-  package static let replyBytes = 64 << 20
-  /// The head of a reply.
-  package static let headBytes = 64 << 10
-  /// The bytes of a stream that wait for their reader, before the connection is paused.
-  package static let bufferedBytes = 256 << 10
-  /// One line of an event stream. An event with inline data is a line.
-  package static let eventLineBytes = 16 << 20
-  package static let requestTimeout = Duration.seconds(60)
-  package static let connectTimeout = Duration.seconds(10)
-  /// The pause after which an event stream counts as dead. The service sends a heartbeat every 15 seconds.
-  package static let eventSilence = Duration.seconds(45)
-  /// The first and the longest pause before an event stream is opened again.
-  package static let reconnectPauses = Duration.milliseconds(250)...Duration.seconds(15)
-  /// Idle connections that are kept.
-  package static let idleConnections = 16
 }
