@@ -29,22 +29,22 @@ struct GetCommand: AsyncParsableCommand {
     name: .shortAndLong, help: ArgumentHelp("Name of the file; - for standard output.", valueName: "file"),
     completion: .file())
   var output: String?
-  @Option(name: [.customShort("P"), .long], help: "Directory of the files.", completion: .directory)
+  @Option(name: [.customShort("P"), .long], help: "Directory for the files.", completion: .directory)
   var directory: String?
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp("File with one URL a line; - for standard input.", valueName: "list"),
     completion: .file())
   var input: String?
-  @Option(name: .shortAndLong, help: "The most files that are downloaded at the same time.")
+  @Option(name: .shortAndLong, help: "Maximum number of downloads at the same time.")
   var jobs: Int?
   @Flag(
     name: [.customShort("c"), .customLong("continue")],
-    help: "Accepted: the command always continues unfinished downloads.")
+    help: "No effect: unfinished downloads always continue.")
   var continues = false
-  @Flag(name: .customShort("O"), help: "Accepted: files always get the name that their server suggests.")
+  @Flag(name: .customShort("O"), help: "No effect: files always get the name that the server suggests.")
   var remoteName = false
-  @Option(help: "The most attempts for each file.")
+  @Option(help: "Maximum number of attempts for each file.")
   var tries = OptionText.standardTries
   @Option(
     help: ArgumentHelp(
@@ -63,7 +63,7 @@ struct GetCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "User for the servers. The command asks for a missing password.", valueName: "user[:password]"))
   var user: String?
-  @Option(help: ArgumentHelp("The most bytes a second for each file, such as 500k.", valueName: "number"))
+  @Option(help: ArgumentHelp("Maximum bytes a second for each file, such as 500k.", valueName: "number"))
   var limitRate: String?
   @Option(help: ArgumentHelp("Label of the tasks.", valueName: "key=value"))
   var label: [String] = []
@@ -197,7 +197,7 @@ struct GetCommand: AsyncParsableCommand {
       do {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
       } catch {
-        throw CommandFailure(.file, "\(directory) cannot be created")
+        throw CommandFailure(.file, "\(directory) cannot be created: \(error.localizedDescription)")
       }
     }
     guard let resolved = realpath(directory, nil), let current = realpath(".", nil) else {
@@ -219,7 +219,8 @@ struct GetCommand: AsyncParsableCommand {
         .usage, "--output names one file, but there are \(given.count) URLs; use --directory")
     }
     guard given.count == 1 || sha256 == nil else {
-      throw CommandFailure(.usage, "--sha256 belongs to one file, but there are \(given.count) URLs")
+      throw CommandFailure(
+        .usage, "--sha256 belongs to one file, but there are \(given.count) URLs; give one URL")
     }
     var user = user
     if let name = user, !name.contains(":") {

@@ -59,7 +59,7 @@ struct HooksListCommand: ClientCommand {
   @OptionGroup var filter: DeliveryFilter
   @Flag(help: "Print each delivery as one line of JSON.")
   var json = false
-  @Option(help: "The most deliveries.")
+  @Option(help: "Maximum number of deliveries.")
   var limit = 100
   @OptionGroup var service: ServerOptions
 

@@ -33,7 +33,8 @@ enum ShortID {
     guard digits.filter({ $0 != "-" }).count >= shown, digits.allSatisfy({ $0.isHexDigit || $0 == "-" })
     else {
       throw CommandFailure(
-        .usage, "'\(text)' is no id of a task; use its last 8 or more characters, as `ferry ls` prints them")
+        .usage,
+        "'\(text)' is not the id of a task; use its last 8 or more characters, as `ferry ls` prints them")
     }
     let found = try await connection.items("/v1/tasks", [("id", text)], upTo: listed + 1)
     return try single(found.compactMap { $0["id"]?.string }, for: text, "task")

@@ -21,7 +21,7 @@ struct ListCommand: ClientCommand {
   var output: ListForm?
   @Flag(help: "The same as --output json.")
   var json = false
-  @Option(help: "The most tasks.")
+  @Option(help: "Maximum number of tasks.")
   var limit = 100
   @OptionGroup var service: ServerOptions
 

@@ -26,7 +26,7 @@ struct PutCommand: ClientCommand {
     name: [.customShort("H"), .long],
     help: ArgumentHelp("Header field of the request, 'Name: value'.", valueName: "field"))
   var header: [String] = []
-  @Option(help: "The most attempts.")
+  @Option(help: "Maximum number of attempts.")
   var tries = OptionText.standardTries
   @Flag(help: "Create the task, print its id, and end.")
   var detach = false

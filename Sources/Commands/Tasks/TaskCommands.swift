@@ -14,7 +14,7 @@ struct TaskChoice: ParsableArguments {
 
   func validate() throws {
     guard ids.isEmpty || filter.isEmpty && !all && !dryRun else {
-      throw ValidationError("ids and filters exclude each other")
+      throw ValidationError("ids exclude filters, --all and --dry-run; omit the ids or the others")
     }
     guard !ids.isEmpty || !filter.isEmpty || all else {
       throw ValidationError("no task is named; give ids, a filter such as --failed, or --all")

@@ -29,7 +29,7 @@ struct TaskSelector: ParsableArguments {
 
   func validate() throws {
     guard !(running && state != nil), !(failed && (running || state != nil)) else {
-      throw ValidationError("--failed, --running and --state exclude each other")
+      throw ValidationError("--failed, --running and --state exclude each other; give one of them")
     }
     try OptionText.checkSince(since)
     _ = try OptionText.labels(label)
