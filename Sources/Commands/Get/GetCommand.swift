@@ -197,7 +197,7 @@ struct GetCommand: AsyncParsableCommand {
       do {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
       } catch {
-        throw CommandFailure(.file, "\(directory) cannot be created: \(error.localizedDescription)")
+        throw CommandFailure(.file, "\(directory) cannot be created: \(ProcessHandle.text(ofError: errno))")
       }
     }
     guard let resolved = realpath(directory, nil), let current = realpath(".", nil) else {
