@@ -8,7 +8,7 @@ declare -A groups=(
     zlib1g-dev libbrotli-dev libzstd-dev pkg-config git"
   [demo]="nginx-light curl python3 ca-certificates"
   [test]="sqlite3 aria2 openssl procps apache2 libapache2-mod-auth-gssapi krb5-kdc krb5-admin-server krb5-user squid \
-    microsocks python3-venv iproute2 strace systemd node-typescript curl jq chromium fonts-dejavu-core"
+    microsocks python3-venv iproute2 strace systemd node-typescript curl jq chromium fonts-dejavu-core haproxy caddy golang-go"
   [faults]="python3 mount nginx-light"
   [race]="aria2 rclone curl gcc libc6-dev libcurl4-openssl-dev nginx-light libnginx-mod-nchan python3 python3-venv"
   [get]="aria2 wget2 nginx-light python3"

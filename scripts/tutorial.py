@@ -2,7 +2,9 @@
 """Runs README.md and docs/tutorial.md: all `sh` blocks of a page in one bash, in a temporary directory, on free ports. Fails if a command
 fails or if the output lacks a line of the block that follows. `…` in an expected line stands for any text.
 usage: tutorial.py [PAGE ...]    BINARY names the ferry to use; by default it is the release build."""
-import contextlib, os, re, signal, socket, subprocess, sys, tempfile
+import contextlib, os, re, signal, subprocess, sys, tempfile
+
+from page_blocks import fenced, free_ports, with_ports
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FERRY = os.path.abspath(os.environ.get("BINARY", os.path.join(ROOT, ".build/release/ferry")))
@@ -13,21 +15,12 @@ SECONDS = 120
 def blocks(page):
     """Each `sh` block with the lines that its output must have, in their order."""
     found = []
-    for language, text in re.findall(r"^```(\w*)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+    for language, text in fenced(page):
         if language == "sh":
             found.append((text, []))
         elif not language and found:
             found[-1][1].extend(text.splitlines())
     return found
-
-
-def with_free_ports(page):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in PORTS]
-    for port, listener in zip(PORTS, sockets):
-        page = re.sub(rf"\b{port}\b", str(listener.getsockname()[1]), page)
-    for listener in sockets:
-        listener.close()
-    return page
 
 
 def missing(expected, output):
@@ -60,7 +53,7 @@ def run(found, directory):
 
 def check(path):
     with open(path) as file:
-        found = blocks(with_free_ports(file.read()))
+        found = blocks(with_ports(file.read(), dict(zip(PORTS, free_ports(len(PORTS))))))
     with tempfile.TemporaryDirectory(prefix="ferry-tutorial-") as directory:
         rest = run(found, directory)
     name = os.path.basename(path)
