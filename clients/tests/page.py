@@ -1,12 +1,18 @@
-"""Runs the programs of docs/clients.md, and checks their types. All blocks of a language are one program.
+"""Runs the programs of docs/clients.md and of the TypeScript README, and checks their types. All blocks of a page are one program.
 usage: page.py python|typescript PLACE ORIGIN, with FERRY_SERVER in the environment and a place that prepare.sh made"""
-import datetime, json, os, pathlib, re, subprocess, sys
+import datetime, hashlib, json, os, pathlib, re, subprocess, sys
 
 language, place, origin = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 root = pathlib.Path(__file__).resolve().parents[2]
 page = (root / "docs/clients.md").read_text()
 blocks = re.findall(rf"```{ {'python': 'python', 'typescript': 'ts'}[language]}\n(.*?)```", page, re.S)
-program = "\n".join(blocks).replace("http://127.0.0.1:8080", os.environ["FERRY_SERVER"]).replace("https://origin.example", origin)
+
+
+def with_addresses(text):
+    return text.replace("http://127.0.0.1:8080", os.environ["FERRY_SERVER"]).replace("https://origin.example", origin)
+
+
+program = with_addresses("\n".join(blocks))
 
 from standardwebhooks.webhooks import Webhook
 body = json.dumps({"type": "task.willPerformHTTPRedirection", "timestamp": "", "data": {"sessionId": "ses_shared", "taskId": "tsk_1"}})
@@ -34,8 +40,13 @@ else:
     imports, rest = (re.findall(pattern, program, re.M) for pattern in (r"^import .*$", r"^(?!import ).*$"))
     lines = imports + [f"const headers = {json.dumps(headers)};", f"const body = {json.dumps(body)};"] + rest
     (folder / "page.mts").write_text("\n".join(lines))
+    readme = re.search(r"```ts\n(.*?)```", (root / "clients/typescript/README.md").read_text(), re.S)[1]
+    (folder / "readme.mts").write_text(with_addresses(readme.replace("origin.example/photo.jpg", "origin.example/file")))
     run("tsc", "--strict", "--target", "es2022", "--lib", "es2022,dom", "--module", "node16", "--moduleResolution",
-        "node16", "page.mts", folder=folder)
+        "node16", "page.mts", "readme.mts", folder=folder)
+    if run("node", folder / "readme.mjs", folder=place).strip() != hashlib.sha256(b"for the clients").hexdigest():
+        sys.exit("the program of clients/typescript/README.md printed another digest")
+    (place / "photo.jpg").unlink()
     output = run("node", folder / "page.mjs", folder=place)
     reply = "200 { 'Content-Type': 'application/json' } {\"request\":null}"
 for text in ["succeeded", "for the clients", "status 200", "task.willPerformHTTPRedirection tsk_1", reply, "the transfer failed: httpStatus 7"]:
