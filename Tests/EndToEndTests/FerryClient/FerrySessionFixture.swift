@@ -84,7 +84,7 @@ class CallRecorder: FerrySessionDelegate, @unchecked Sendable {
   }
 
   func urlSession(_ session: FerrySession, didBecomeInvalidWithError error: (any Error)?) {
-    note("invalid")
+    note("invalid") { $0.error = error.map { $0 as? FerryError } ?? $0.error }
     noteEnd()
   }
 }

@@ -149,6 +149,25 @@ import Testing
     #expect(recorder.calls == ["invalid"])
   }
 
+  @Test func `identifier of a session with another configuration is an error`() async throws {
+    let other = try fixture.ferry.background(
+      "taken", #","delegate":{},"configuration":{"httpMaximumConnectionsPerHost":2}"#)
+    #expect(other.status == 201)
+    let recorder = DataRecorder()
+    _ = fixture.session(recorder, fixture.configuration(.background(withIdentifier: "taken")))
+    await recorder.end()
+    #expect(recorder.calls == ["invalid"] && recorder.result.error?.code == .serviceRefused)
+  }
+
+  @Test func `reset calls its handler and deletes the cookies`() async throws {
+    let session = fixture.session()
+    #expect(try await cookies(session, after: "/cookie") == "fruit=apple")
+    let done = Waiter()
+    session.reset { done.resume() }
+    await done.wait()
+    #expect(try await cookies(session, after: "/request") == nil)
+  }
+
   // MARK: Delegates
 
   @Test func `task's delegate precedes the session's, which receives the other calls`() async {
