@@ -211,7 +211,11 @@ let package = Package(
       ], swiftSettings: optimizedSafe),
 
     .target(
-      name: "FerryClient", dependencies: ["Limits", "HTTPFields", "JSON", "EventLoop", "Curl"],
+      name: "FerryClient",
+      dependencies: [
+        "Limits", "HTTPFields", "JSON", "EventLoop", "Curl",
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
       swiftSettings: language),
 
     // 5: protocol edges
@@ -378,6 +382,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
     "FerryClient",
     [
       "EventLoop", "HTTPServer", "JSON", "TestSupport",
+      .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ]
   ),

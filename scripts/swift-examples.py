@@ -6,22 +6,23 @@ import http.server
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FERRY = os.environ.get("FERRY", str(ROOT / ".build/release/ferry"))
 SCRATCH = ROOT / ".build/examples"
 CONTENT = os.urandom(100_000)
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+ENVIRONMENT = os.environ | {"SECRET": SECRET, "ORIGIN_USER": "alice", "ORIGIN_PASSWORD": "wonderland"}
 
 
 class Origin(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    messages = []
-    arrived = threading.Event()
-
     def log_message(self, *_):
         pass
 
@@ -42,16 +43,17 @@ class Origin(http.server.BaseHTTPRequestHandler):
             self.reply(401, fields=[("WWW-Authenticate", 'Basic realm="garden"')])
         elif self.path == "/missing":
             self.reply(404, b"no such file")
+        elif self.path == "/hop":
+            self.reply(302, fields=[("Location", "/secret")])
+        elif self.path == "/away":
+            self.reply(302, fields=[("Location", "http://localhost:1/")])
+        elif self.path == "/archive":
+            self.reply(200, b"archive", [("Content-Type", "application/zip")])
         else:
             self.reply(200, b"secret" if self.path == "/secret" else CONTENT)
 
     def do_PUT(self):
         self.reply(200, b"received %d bytes" % len(self.body()))
-
-    def do_POST(self):
-        self.messages.append(json.loads(self.body()))
-        self.reply(200)
-        self.arrived.set()
 
 
 def expect(condition, text):
@@ -91,7 +93,7 @@ def run_all(service, origin, place):
     def run(program, *arguments):
         done = subprocess.run(
             [SCRATCH / "debug" / program, *arguments],
-            env=os.environ | {"FERRY_SERVER": service},
+            env=ENVIRONMENT | {"FERRY_SERVER": service},
             capture_output=True,
             text=True,
             timeout=60,
@@ -107,13 +109,54 @@ def run_all(service, origin, place):
     expect(os.listdir(mirror) == ["a.bin"], "mirror-list has kept the page of an error")
     text = run("upload-file", str(mirror / "a.bin"), f"{origin}/up")
     expect(text == "200 received 100000 bytes\n", f"upload-file printed {text}")
-    text = run("answer-challenge", f"{origin}/secret", "alice", "wonderland")
+    text = run("answer-challenge", f"{origin}/secret")
     expect(text == "login for garden\n200 secret\n", f"answer-challenge printed {text}")
-    text = run("import-by-url", f"{origin}/a.bin", f"{origin}/hook")
-    expect(text.startswith("created tsk_"), f"import-by-url printed {text}")
-    expect(Origin.arrived.wait(30), "the webhook of import-by-url has received no message")
-    message = Origin.messages[0]
-    expect(message["type"] == "task.didComplete", f"the webhook has received {message}")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    receiver = subprocess.Popen(
+        [SCRATCH / "debug" / "receive-webhooks", str(port)], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        hook = f"http://127.0.0.1:{port}/hook"
+        text = receiver.stdout.readline()
+        expect(text == f"listening on http://127.0.0.1:{port}\n", f"receive-webhooks printed {text}")
+        text = run("import-by-url", f"{origin}/a.bin", hook)
+        expect(text.startswith("created tsk_"), f"import-by-url printed {text}")
+        message = receiver.stdout.readline()
+        expect(message == f"task.didComplete {text.split()[1]}\n", f"receive-webhooks printed {message}")
+        answer_decisions(service, origin, hook)
+    finally:
+        receiver.terminate()
+        receiver.communicate()
+
+
+def answer_decisions(service, origin, hook):
+    """The receiver is the delegate of a session."""
+
+    # With a time to wait, the creation of a task is like that with a completion handler: the delegate receives no response.
+    def call(path, body=None, fields={"Prefer": "wait=30"}):
+        data = json.dumps(body).encode() if body else None
+        request = urllib.request.Request(service + path, data, fields | {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            return json.load(reply)
+
+    def end(path, secret=SECRET):
+        webhook = {"url": hook, "secret": secret, "answers": True}
+        ask = {name: "ask" for name in ("taskChallenges", "redirects", "responses")}
+        session = call("/v1/sessions", {"delegate": ask | {"webhook": webhook, "decisionTimeout": 2}})
+        task = {"kind": "data", "resume": True, "request": {"url": origin + path}}
+        task = call(f"/v1/sessions/{session['id']}/tasks", task, fields={})
+        return call(f"/v1/tasks/{task['id']}")
+
+    task = end("/hop")
+    expect(task["response"]["status"] == 200 and task["body"]["size"] == 6, f"the delegate did not log in: {task}")
+    task = end("/away")
+    expect(task["response"]["status"] == 302, f"the delegate followed the redirect to another host: {task}")
+    task = end("/archive")
+    expect("downloadTaskId" in task, f"the delegate did not turn the archive into a download: {task}")
+    task = end("/away", "whsec_bm90IHRoZSByZWNlaXZlcidzIHNlY3JldA==")
+    attempts = call(f"/v1/webhooks/deliveries?task={task['id']}")["items"][0]["attempts"]
+    expect(attempts[0]["status"] == 401, f"the delegate accepted the signature of another secret: {attempts}")
 
 
 main()

@@ -198,7 +198,7 @@ class Page:
             self.commands("swift package --scratch-path scratch dump-package")
         else:
             imports, statements = text.split("\n\n", 1)
-            program = f"import FoundationEssentials\n{imports}\n\nfunc page(token: String, url: URL) async throws {{\n{statements}}}\n"
+            program = f"import FoundationEssentials\n{imports}\n\nfunc page(token: String, secret: String, url: URL, headers: [String: String], body: Data) async throws {{\n{statements}}}\n"
             pathlib.Path(self.directory, "page.swift").write_text(program)
             maps = [*FERRY.parent.glob("*.build/module.modulemap"), *ROOT.glob("Sources/C*/module.modulemap")]
             self.commands(f"swiftc -typecheck -swift-version 6 -I {FERRY.parent}/Modules page.swift "

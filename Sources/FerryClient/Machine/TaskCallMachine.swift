@@ -175,7 +175,7 @@ struct TaskCallMachine: Sendable {
     case .becameDownload(let id): return [.call(.becameDownload(id: id))]
     case .willCache(let response, _, let decision):
       if style == .delegate { return [.call(.willCache(response, decision: decision))] }
-      return decision.map { [.store(decision: $0)] } ?? []
+      return decision.map { [.store(response, decision: $0)] } ?? []
     case .resumed(let offset, let expected):
       (received, expectedToReceive) = (offset, expected)
       return [.call(.resumed(offset: offset, expected: expected))]

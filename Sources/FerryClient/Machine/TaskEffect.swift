@@ -32,7 +32,7 @@ enum TaskEffect: Sendable {
   case call(DelegateCall)
   /// Answers a decision without the delegate: the response is allowed, and stored as the rules say.
   case allow(decision: String)
-  case store(decision: String)
+  case store(CachedFerryResponse, decision: String)
   /// Sends the body of a streamed upload.
   case sendBody
   /// Reads the response's body, and reports it as `bodyBytes` and `bodyEnded`.

@@ -45,13 +45,7 @@ extension FerrySessionTask {
     _ challenge: FerryAuthenticationChallenge, isSessionLevel: Bool, _ decision: String?
   ) {
     let reply: @Sendable (FerrySession.AuthChallengeDisposition, FerryCredential?) -> Void = {
-      [self] disposition, credential in
-      answer(decision) { writer in
-        writer.field("disposition", disposition.rawValue)
-        guard disposition == .useCredential else { return }
-        writer.key("credential")
-        if let credential { credential.encode(into: &writer) } else { writer.null() }
-      }
+      [self] disposition, credential in answer(decision, .challenge(disposition, credential))
     }
     let askTask: @Sendable () -> Void = { [self] in
       guard let delegate = taskDelegate else { return reply(.performDefaultHandling, nil) }
@@ -69,27 +63,17 @@ extension FerrySessionTask {
     delegate.urlSession(session, task: self, willPerformHTTPRedirection: response, newRequest: request) {
       [self] next in
       if let next { shared.withLock { $0.currentRequest = next } }
-      answer(decision) { writer in
-        writer.key("request")
-        guard let next else { return writer.null() }
-        next.encode(into: &writer, body: next.httpBody.map { .bytes($0) } ?? .none)
-      }
+      answer(decision, .redirection(next))
     }
   }
 
   private func delay(_ request: FerryRequest, _ decision: String?) {
     guard let decision else { return }
     guard let delegate = taskDelegate else {
-      return answer(decision) { $0.field("disposition", "continueLoading") }
+      return answer(decision, .delayedRequest(.continueLoading))
     }
     delegate.urlSession(session, task: self, willBeginDelayedRequest: request) {
-      [self] disposition, other in
-      answer(decision) { writer in
-        writer.field("disposition", disposition.rawValue)
-        guard disposition == .useNewRequest, let other else { return }
-        writer.key("request")
-        other.encode(into: &writer, body: other.httpBody.map { .bytes($0) } ?? .none)
-      }
+      [self] disposition, other in answer(decision, .delayedRequest(disposition, other))
     }
   }
 
@@ -109,15 +93,9 @@ extension FerrySessionTask {
       session.didEnd(self, storedFile: nil)
     case .willCache(let response, let decision):
       guard let decision else { return }
-      guard let delegate = dataDelegate else {
-        return answer(decision) { $0.field("storagePolicy", "allowed") }
-      }
+      guard let delegate = dataDelegate else { return answer(decision, .caching(response)) }
       delegate.urlSession(session, dataTask: task, willCacheResponse: response) { [self] stored in
-        answer(decision) { writer in
-          writer.field("storagePolicy", (stored?.storagePolicy ?? .notAllowed).rawValue)
-          guard let fields = stored?.storedHeaderFields else { return }
-          writer.objectField("response") { $0.field("headers", strings: fields) }
-        }
+        answer(decision, .caching(stored))
       }
     default: break
     }
@@ -136,12 +114,12 @@ extension FerrySessionTask {
     delegate.urlSession(session, dataTask: task, didReceive: response) { [self] disposition in
       guard let decision else { return }
       if disposition == .allow { return allow(decision) }
-      answer(decision) { $0.field("disposition", disposition.rawValue) }
+      answer(decision, .response(disposition))
     }
   }
 
   private func allow(_ decision: String) {
-    answer(decision, then: { self.apply(.responseAllowed) }) { $0.field("disposition", "allow") }
+    answer(decision, .response(.allow)) { self.apply(.responseAllowed) }
   }
 
   private func perform(_ call: DelegateCall, of task: FerrySessionDownloadTask?) {

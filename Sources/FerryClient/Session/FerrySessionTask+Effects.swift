@@ -23,8 +23,8 @@ extension FerrySessionTask {
   private func execute(_ effect: TaskEffect) {
     switch effect {
     case .command, .call: break
-    case .allow(let decision): answer(decision) { $0.field("disposition", "allow") }
-    case .store(let decision): answer(decision) { $0.field("storagePolicy", "allowed") }
+    case .allow(let decision): answer(decision, .response(.allow))
+    case .store(let response, let decision): answer(decision, .caching(response))
     case .sendBody: askForBody()
     case .readBody: read { await self.readBody() }
     case .fetchFile: read { await self.fetchFile() }

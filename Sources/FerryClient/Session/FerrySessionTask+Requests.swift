@@ -119,13 +119,12 @@ extension FerrySessionTask {
 
   /// Answers a decision. An answer that comes too late has no effect.
   func answer(
-    _ decision: String?, then: @escaping @Sendable () -> Void = {},
-    _ members: @escaping @Sendable (inout JSONWriter) -> Void
+    _ decision: String?, _ answer: FerryDecisionAnswer, then: @escaping @Sendable () -> Void = {}
   ) {
     guard let decision else { return }
     Task {
       if let service = try? await session.started() {
-        _ = try? await service.post("/v1/decisions/\(decision)", members)
+        _ = try? await service.post("/v1/decisions/\(decision)") { answer.encode(into: &$0) }
       }
       then()
     }

@@ -16,7 +16,7 @@ struct TaskOptions: Sendable {
   var retry: FerryRetry?
   var failOnStatus = false
   var maximumBytesPerSecond: Int64?
-  var completionWebhook: URL?
+  var completionWebhook: FerryCompletionWebhook?
 
   /// Writes the members of a task.
   func encode(into writer: inout JSONWriter) {
@@ -48,7 +48,10 @@ struct TaskOptions: Sendable {
     if let maximumBytesPerSecond { writer.field("maximumBytesPerSecond", maximumBytesPerSecond) }
     if let completionWebhook {
       writer.objectField("completion") { writer in
-        writer.objectField("webhook") { $0.field("url", completionWebhook.absoluteString) }
+        writer.objectField("webhook") { writer in
+          writer.field("url", completionWebhook.url.absoluteString)
+          if let secret = completionWebhook.secret { writer.field("secret", secret) }
+        }
       }
     }
   }
@@ -64,6 +67,19 @@ public struct FerryExpectedBody: Sendable, Hashable {
   public init(size: Int64? = nil, sha256: String? = nil) {
     self.size = size
     self.sha256 = sha256
+  }
+}
+
+/// The receiver of one message when a task has ended. Ferry's own addition.
+public struct FerryCompletionWebhook: Sendable, Hashable {
+  /// The URL that receives the message.
+  public var url: URL
+  /// The secret that signs the message: `whsec_` and base64. With `nil`, the service signs with its own.
+  public var secret: String?
+  /// Creates a receiver.
+  public init(url: URL, secret: String? = nil) {
+    self.url = url
+    self.secret = secret
   }
 }
 
@@ -135,8 +151,8 @@ extension FerrySessionTask {
     get { shared.withLock { $0.options.maximumBytesPerSecond } }
     set { shared.withLock { $0.options.maximumBytesPerSecond = newValue } }
   }
-  /// The URL that receives one message when the task has ended, also if this program does not run. Ferry's own addition.
-  public var completionWebhook: URL? {
+  /// The receiver of one message when the task has ended, also if this program does not run. Ferry's own addition.
+  public var completionWebhook: FerryCompletionWebhook? {
     get { shared.withLock { $0.options.completionWebhook } }
     set { shared.withLock { $0.options.completionWebhook = newValue } }
   }

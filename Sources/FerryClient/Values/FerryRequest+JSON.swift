@@ -11,7 +11,12 @@ extension FerryRequest {
     case stream
   }
 
-  /// Writes the request as the member `request` of a task, or of an answer.
+  /// Writes the request as the member `request` of an answer, with its own body.
+  func encode(into writer: inout JSONWriter) {
+    encode(into: &writer, body: httpBody.map { .bytes($0) } ?? .none)
+  }
+
+  /// Writes the request as the member `request` of a task.
   func encode(into writer: inout JSONWriter, body: BodyReference) {
     writer.object { writer in
       writer.field("url", url?.absoluteString ?? "")

@@ -219,7 +219,7 @@ extension TaskEffect {
     case .command(.suspend): "suspend"
     case .command(.cancel): "cancel"
     case .allow(let decision): "allow \(decision)"
-    case .store(let decision): "store \(decision)"
+    case .store(_, let decision): "store \(decision)"
     case .sendBody: "send"
     case .readBody: "read"
     case .stopReading: "stop reading"

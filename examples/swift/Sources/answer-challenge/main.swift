@@ -1,10 +1,10 @@
 // Downloads a protected resource: the delegate answers the login.
-// Usage: answer-challenge URL USER PASSWORD
+// Usage: ORIGIN_USER=… ORIGIN_PASSWORD=… answer-challenge URL
 import FerryClient
 import Foundation
 
 func exitWithUsage() -> Never {
-  FileHandle.standardError.write(Data("usage: answer-challenge URL USER PASSWORD\n".utf8))
+  FileHandle.standardError.write(Data("usage: ORIGIN_USER=… ORIGIN_PASSWORD=… answer-challenge URL\n".utf8))
   exit(2)
 }
 
@@ -28,8 +28,11 @@ final class Login: FerrySessionTaskDelegate {
   }
 }
 
-guard CommandLine.arguments.count == 4, let url = URL(string: CommandLine.arguments[1]) else { exitWithUsage() }
-let login = Login(user: CommandLine.arguments[2], password: CommandLine.arguments[3])
+let environment = ProcessInfo.processInfo.environment
+guard CommandLine.arguments.count == 2, let url = URL(string: CommandLine.arguments[1]),
+  let user = environment["ORIGIN_USER"], let password = environment["ORIGIN_PASSWORD"]
+else { exitWithUsage() }
+let login = Login(user: user, password: password)
 let session = FerrySession(configuration: .default, delegate: login, delegateQueue: nil)
 do {
   let (data, response) = try await session.data(from: url)

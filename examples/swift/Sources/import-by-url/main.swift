@@ -1,10 +1,10 @@
 // Imports a file by its URL: the service downloads it and posts a message to the webhook at the end.
-// Usage: import-by-url URL WEBHOOK-URL
+// Usage: [SECRET=whsec_…] import-by-url URL WEBHOOK-URL
 import FerryClient
 import Foundation
 
 func exitWithUsage() -> Never {
-  FileHandle.standardError.write(Data("usage: import-by-url URL WEBHOOK-URL\n".utf8))
+  FileHandle.standardError.write(Data("usage: [SECRET=whsec_…] import-by-url URL WEBHOOK-URL\n".utf8))
   exit(2)
 }
 
@@ -13,7 +13,9 @@ guard CommandLine.arguments.count == 3, let url = URL(string: CommandLine.argume
 else { exitWithUsage() }
 
 let task = FerrySession.shared.downloadTask(with: url)
-task.completionWebhook = webhook
+// Without a secret, the service signs with its own.
+task.completionWebhook = FerryCompletionWebhook(
+  url: webhook, secret: ProcessInfo.processInfo.environment["SECRET"])
 task.failOnStatus = true
 task.labels = ["source": "example"]
 task.resume()

@@ -8,7 +8,9 @@ func exitWithUsage() -> Never {
   exit(2)
 }
 
-guard CommandLine.arguments.count == 3, let url = URL(string: CommandLine.arguments[2]) else { exitWithUsage() }
+guard CommandLine.arguments.count == 3, let url = URL(string: CommandLine.arguments[2]) else {
+  exitWithUsage()
+}
 var request = FerryRequest(url: url)
 request.httpMethod = "PUT"
 request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
