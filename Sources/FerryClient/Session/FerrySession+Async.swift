@@ -45,6 +45,18 @@ extension FerrySession {
     try await run(delegate) { keptDownload(request, resumeData: nil, $0) }
   }
 
+  /// Downloads to a file on the service's machine, and returns this file and the response. Ferry's own addition.
+  public func download(
+    for request: FerryRequest, to destination: FerryDestination,
+    delegate: (any FerrySessionTaskDelegate)? = nil
+  ) async throws -> (URL, FerryResponse) {
+    try await run(delegate) { handler in
+      let task = keptDownload(request, resumeData: nil, handler)
+      task.destination = destination
+      return task
+    }
+  }
+
   /// Continues a download, and returns its file and the response. Move or delete the file.
   public func download(
     resumeFrom resumeData: Data, delegate: (any FerrySessionTaskDelegate)? = nil

@@ -146,7 +146,9 @@ public final class FerrySession: Sendable {
   }
 
   private func command(_ verb: String) async {
-    guard let service = try? await started() else { return }
+    // The service does not know a session without tasks, so the session has nothing to empty or write.
+    let isKnown = state.withLock { !$0.isInvalid && ($0.start != nil || isShared || isBackground) }
+    guard isKnown, let service = try? await started() else { return }
     _ = try? await service.post("/v1/sessions/\(service.id)/\(verb)")
   }
 

@@ -124,7 +124,7 @@ extension FerrySessionTask {
 
   private func perform(_ call: DelegateCall, of task: FerrySessionDownloadTask?) {
     guard let task, let delegate = downloadDelegate else {
-      if case .finishedDownloading(let file) = call { try? FileManager.default.removeItem(at: file) }
+      if case .finishedDownloading(let file) = call { discard(file) }
       return
     }
     switch call {
@@ -138,7 +138,7 @@ extension FerrySessionTask {
         totalBytesExpectedToWrite: expected)
     case .finishedDownloading(let file):
       delegate.urlSession(session, downloadTask: task, didFinishDownloadingTo: file)
-      try? FileManager.default.removeItem(at: file)
+      discard(file)
     default: break
     }
   }
@@ -149,7 +149,12 @@ extension FerrySessionTask {
     case .data(let handler): handler(error == nil ? body : nil, error == nil ? response : nil, error)
     case .download(let keepsFile, let handler):
       handler(file, error == nil ? response : nil, error)
-      if let file, !keepsFile { try? FileManager.default.removeItem(at: file) }
+      if let file, !keepsFile { discard(file) }
     }
+  }
+
+  /// Deletes a temporary file. A file at the task's destination stays.
+  private func discard(_ file: URL) {
+    if !shared.withLock(\.isPlaced) { try? FileManager.default.removeItem(at: file) }
   }
 }

@@ -6,12 +6,13 @@ internal import Synchronization
 extension FerrySessionTask {
   func apply(_ input: TaskCallMachine.Input) {
     var (mustDrain, later): (Bool, [TaskEffect]) = (false, [])
-    // Calls and commands are queued under the lock, in the order in which the machine made them.
+    // Calls, the end and commands are queued under the lock, in the order in which the machine made them.
     shared.withLock { shared in
       for effect in shared.machine.handle(input) {
         switch effect {
         case .command(let command): mustDrain = shared.commands.enqueue(command) || mustDrain
         case .call(let call): session.delegateQueue.enqueue { self.perform(call) }
+        case .end: session.delegateQueue.enqueue { self.finish() }
         default: later.append(effect)
         }
       }
@@ -22,14 +23,13 @@ extension FerrySessionTask {
 
   private func execute(_ effect: TaskEffect) {
     switch effect {
-    case .command, .call: break
+    case .command, .call, .end: break
     case .allow(let decision): answer(decision, .response(.allow))
     case .store(let response, let decision): answer(decision, .caching(response))
     case .sendBody: askForBody()
     case .readBody: read { await self.readBody() }
     case .fetchFile: read { await self.fetchFile() }
     case .stopReading: shared.withLock { $0.reader }?.cancel()
-    case .end: finish()
     }
   }
 
@@ -46,21 +46,18 @@ extension FerrySessionTask {
     }
   }
 
+  /// Releases all that the task needed. Its delegate has received the last call.
   private func finish() {
-    let (waiters, starts, handlers, file) = shared.withLock { shared in
+    let (waiters, handlers, file) = shared.withLock { shared in
       defer {
         (shared.waiters, shared.onResponse, shared.onCreation, shared.cancelHandlers) = ([], nil, [], [])
+        shared.delegate = nil
       }
-      let starts = shared.onCreation + [shared.onResponse].compactMap(\.self)
-      return (shared.waiters, starts, shared.cancelHandlers, shared.storedFile)
+      let waiters = shared.onCreation + [shared.onResponse].compactMap(\.self) + shared.waiters
+      return (waiters, shared.cancelHandlers, shared.storedFile)
     }
-    for waiter in starts { waiter.resume() }
-    session.delegateQueue.enqueue { for handler in handlers { handler(nil) } }
-    // The session drops the task after the last call.
-    session.delegateQueue.enqueue {
-      self.shared.withLock { $0.delegate = nil }
-      for waiter in waiters { waiter.resume() }
-      self.session.didEnd(self, storedFile: file)
-    }
+    for handler in handlers { handler(nil) }
+    for waiter in waiters { waiter.resume() }
+    session.didEnd(self, storedFile: file)
   }
 }

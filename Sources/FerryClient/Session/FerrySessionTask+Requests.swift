@@ -195,6 +195,10 @@ extension FerrySessionTask {
       guard let id else { return }
       let task = try await service.get("/v1/tasks/\(id)")
       response = task["response"].flatMap { $0.isNull ? nil : HTTPFerryResponse($0) }
+      if let path = task["destination"]?["file"]?.string {
+        shared.withLock { $0.isPlaced = true }
+        return apply(.fileArrived(response, .success(URL(fileURLWithPath: path))))
+      }
       let file = try DownloadFile()
       let body = try await service.body(of: id, from: 0)
       while let bytes = try await body.next() { try file.write(bytes) }

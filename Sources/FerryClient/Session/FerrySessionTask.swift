@@ -33,6 +33,8 @@ public class FerrySessionTask: @unchecked Sendable, Hashable {
     var delegate: (any FerrySessionTaskDelegate)?
     var reader: Task<Void, Never>?
     var storedFile: String?
+    /// The service has made the download a file of the client, which stays.
+    var isPlaced = false
     var hasUsedStream = false
     var resumeData: String?
     var cancelHandlers: [@Sendable (Data?) -> Void] = []

@@ -17,6 +17,7 @@ struct TaskOptions: Sendable {
   var failOnStatus = false
   var maximumBytesPerSecond: Int64?
   var completionWebhook: FerryCompletionWebhook?
+  var destination: FerryDestination?
 
   /// Writes the members of a task.
   func encode(into writer: inout JSONWriter) {
@@ -46,6 +47,12 @@ struct TaskOptions: Sendable {
     }
     if failOnStatus { writer.field("failOnStatus", true) }
     if let maximumBytesPerSecond { writer.field("maximumBytesPerSecond", maximumBytesPerSecond) }
+    if let destination {
+      writer.objectField("destination") { writer in
+        writer.field("file", destination.file)
+        writer.field("ifExists", destination.ifExists.rawValue)
+      }
+    }
     if let completionWebhook {
       writer.objectField("completion") { writer in
         writer.objectField("webhook") { writer in
@@ -67,19 +74,6 @@ public struct FerryExpectedBody: Sendable, Hashable {
   public init(size: Int64? = nil, sha256: String? = nil) {
     self.size = size
     self.sha256 = sha256
-  }
-}
-
-/// The receiver of one message when a task has ended. Ferry's own addition.
-public struct FerryCompletionWebhook: Sendable, Hashable {
-  /// The URL that receives the message.
-  public var url: URL
-  /// The secret that signs the message: `whsec_` and base64. With `nil`, the service signs with its own.
-  public var secret: String?
-  /// Creates a receiver.
-  public init(url: URL, secret: String? = nil) {
-    self.url = url
-    self.secret = secret
   }
 }
 
@@ -155,5 +149,14 @@ extension FerrySessionTask {
   public var completionWebhook: FerryCompletionWebhook? {
     get { shared.withLock { $0.options.completionWebhook } }
     set { shared.withLock { $0.options.completionWebhook = newValue } }
+  }
+}
+
+extension FerrySessionDownloadTask {
+  /// The file on the service's machine that the download becomes. The delegate receives this file, and the client makes no copy. Ferry's
+  /// own addition.
+  public var destination: FerryDestination? {
+    get { shared.withLock { $0.options.destination } }
+    set { shared.withLock { $0.options.destination = newValue } }
   }
 }

@@ -80,6 +80,8 @@ extension FerryError {
   public static var attemptLimitReached: Code { .attemptLimitReached }
   /// `Code.contentMismatch`.
   public static var contentMismatch: Code { .contentMismatch }
+  /// `Code.destinationFailed`.
+  public static var destinationFailed: Code { .destinationFailed }
   /// `Code.httpStatus`.
   public static var httpStatus: Code { .httpStatus }
   /// `Code.serviceUnreachable`.

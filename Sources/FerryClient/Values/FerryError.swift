@@ -132,6 +132,8 @@ extension FerryError.Code {
   public static let attemptLimitReached = Self(rawValue: 4)
   /// The body is not the expected one.
   public static let contentMismatch = Self(rawValue: 5)
+  /// The file at the task's destination cannot be written.
+  public static let destinationFailed = Self(rawValue: 6)
   /// The response's status is 400 or more, and `FerrySessionTask.failOnStatus` is set.
   public static let httpStatus = Self(rawValue: 7)
   /// The Ferry service cannot be reached.

@@ -13,6 +13,8 @@ final class FerrySessionFixture: @unchecked Sendable {
 
   /// Uses the suite's service.
   init() throws { ferry = try .ofSuite() }
+  /// Uses a service of its own.
+  init(options: [String]) throws { ferry = try FerryProcess(options: options) }
   deinit { for session in sessions.withLock({ $0 }) { session.invalidateAndCancel() } }
 
   /// Returns a URL of the origin.

@@ -123,7 +123,9 @@ extension FerrySession {
       properties.defaultSession = sessions[1]
       properties.ephemeralSession = sessions[2]
     }
-    for session in sessions { await session.flush() }
+    // The service knows a background session at once, and another session from its first task.
+    await sessions[0].flush()
+    for session in sessions[1...] { _ = try await session.data(from: fixture.url("/")) }
     let listed = try fixture.ferry.call("GET", "/v1/sessions?limit=500").json["items"]?.elements ?? []
     let background = listed.first { $0["identifier"]?.string == "myBackgroundSessionIdentifier" }
     #expect(background?["type"]?.string == "background")

@@ -1,6 +1,7 @@
 import EventLoop
 import FerryClient
 import Foundation
+import JSON
 import Synchronization
 import TestSupport
 import Testing
@@ -157,6 +158,20 @@ import Testing
     _ = fixture.session(recorder, fixture.configuration(.background(withIdentifier: "taken")))
     await recorder.end()
     #expect(recorder.calls == ["invalid"] && recorder.result.error?.code == .serviceRefused)
+  }
+
+  @Test func `reset and flush of a session without tasks create no session in the service`() async throws {
+    func count() throws -> Int? {
+      try fixture.ferry.call("GET", "/v1/sessions?limit=500").json["items"]?.elements?.count
+    }
+    let before = try count()
+    let session = fixture.session()
+    await session.reset()
+    await session.flush()
+    session.invalidateAndCancel()
+    await session.delegateQueue.drained()
+    await session.reset()
+    #expect(try count() == before)
   }
 
   @Test func `reset calls its handler and deletes the cookies`() async throws {

@@ -162,7 +162,7 @@ package struct JournalReview: Sendable {
     guard !journal.isPruned else { return }
     for (id, story) in sessions.sorted(by: { $0.key < $1.key })
     // A client may have deleted all tasks, and their events with them.
-    where !cutSessions.contains(id) && story.words != [.finishedEvents] {
+    where !cutSessions.contains(id) && story.words.filter({ $0 != .becameInvalid }) != [.finishedEvents] {
       guard let fault = story.violation ?? differenceFromRow(id, story) else { continue }
       faults.append("\(id): \(fault)\n    \(story.words.map { "\($0)" }.joined(separator: " · "))")
     }
