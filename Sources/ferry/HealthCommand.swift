@@ -1,5 +1,6 @@
 import ArgumentParser
 import Cluster
+import Commands
 import EventLoop
 import FerrySettings
 
@@ -35,7 +36,7 @@ struct HealthCommand: AsyncParsableCommand {
     let answer = try await HealthProbe.ask(
       host: Self.reachable(address), port: address.port, path: ready ? "/readyz" : "/livez",
       timeout: .seconds(timeout))
-    StandardOutput.write(Array("\(answer) (\(address))\n".utf8))
+    try CommandOutput.write(Array("\(answer) (\(address))\n".utf8))
   }
 
   /// Returns a loopback address for a service that listens on all addresses.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Commands
 import Crypto
 import EventLoop
 import FerrySettings
@@ -58,6 +59,6 @@ struct RotateKeyCommand: AsyncParsableCommand {
       throw StartError(\.dataDirectory, "the secrets cannot be re-encrypted: \(error); run the command again")
     }
     if dropOld { try keys.dropOld() }
-    StandardOutput.write(Array("\(count) rows re-encrypted in \(settings.namedDirectory)\n".utf8))
+    try CommandOutput.write(Array("\(count) rows re-encrypted in \(settings.namedDirectory)\n".utf8))
   }
 }

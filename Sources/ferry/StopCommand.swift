@@ -1,7 +1,8 @@
-import Processes
 import ArgumentParser
+import Commands
 import EventLoop
 import FerrySettings
+import Processes
 
 /// The command `ferry stop`.
 struct StopCommand: AsyncParsableCommand {
@@ -43,24 +44,33 @@ struct StopCommand: AsyncParsableCommand {
     // Services of an earlier version lock the directory itself.
     let owners =
       [DirectoryLock.owner(of: directory)].compactMap(\.self) + ProcessRegistration.owners(in: directory)
-    for owner in owners { try await stop("service", owner, settings, before: deadline) }
+    // The worker is stopped even if the reports cannot be written.
+    var failure: CommandFailure?
+    func say(_ text: String) {
+      do throws(CommandFailure) { try CommandOutput.write(Array((text + "\n").utf8)) } catch {
+        failure = failure ?? error
+      }
+    }
+    for owner in owners { say(try await stop("service", owner, settings, before: deadline)) }
     if owners.isEmpty { say("no service runs in \(settings.namedDirectory)") }
     var hasStopped = !owners.isEmpty
     if worker {
       // The worker stops after the service, which would otherwise start another.
       if let owner = ProcessLock.owner(path: WorkerFiles(settings).lock) {
-        try await stop("worker", owner, settings, before: deadline)
+        say(try await stop("worker", owner, settings, before: deadline))
         hasStopped = true
       } else {
         say("no worker runs in \(settings.namedDirectory)")
       }
     }
+    if let failure { throw failure }
     guard hasStopped else { throw Self.nothingRuns }
   }
 
+  /// Stops a process and returns the report.
   private func stop(
     _ name: String, _ owner: ProcessLock.Owner, _ settings: Settings, before deadline: ContinuousClock.Instant
-  ) async throws {
+  ) async throws -> String {
     let directory = settings.namedDirectory
     guard let process = owner.process else {
       throw StopFailure(
@@ -78,10 +88,8 @@ struct StopCommand: AsyncParsableCommand {
         "the \(name) of \(directory) (\(owner.pid)) has not ended within \(timeout) seconds; try a longer --timeout"
       )
     }
-    say("stopped the \(name) (\(owner.pid)) of \(directory)")
+    return "stopped the \(name) (\(owner.pid)) of \(directory)"
   }
-
-  private func say(_ text: String) { StandardOutput.write(Array((text + "\n").utf8)) }
 }
 
 private struct StopFailure: Error, CustomStringConvertible {

@@ -164,7 +164,8 @@ struct GetCommand: AsyncParsableCommand {
       let started = try await OwnService.start(for: state, options: serviceOptions)
       (own, connection) = (started, started.connection)
     }
-    let form: GetOutput.Form = json ? .json : quiet ? .quiet : Terminal.isError ? .bars : .lines
+    let showsBars = Terminal.isError && Terminal.movesCursor()
+    let form: GetOutput.Form = json ? .json : quiet ? .quiet : showsBars ? .bars : .lines
     var runner = GetRunner(
       GetTasks(connection: connection, plan: plan), state,
       board: TransferBoard(plan.sources.map(\.item), window: jobs ?? Self.window, tries: tries),
@@ -197,7 +198,9 @@ struct GetCommand: AsyncParsableCommand {
       do {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
       } catch {
-        throw CommandFailure(.file, "\(directory) cannot be created: \(ProcessHandle.text(ofError: errno))")
+        let cause = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue
+        let reason = cause.map { ProcessHandle.text(ofError: $0) } ?? "\(error)"
+        throw CommandFailure(.file, "\(directory) cannot be created: \(reason)")
       }
     }
     guard let resolved = realpath(directory, nil), let current = realpath(".", nil) else {

@@ -38,7 +38,7 @@ struct Colors: Sendable, Equatable {
   let isOn: Bool
 
   init(isTerminal: Bool, _ environment: [String: String]) {
-    isOn = isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+    isOn = isTerminal && environment["NO_COLOR", default: ""].isEmpty && Terminal.movesCursor(environment)
   }
 
   /// Encloses a text in the escape sequences of its role.

@@ -5,10 +5,12 @@ internal import Glibc
 final class Screen: Sendable {
   private let saved: termios
 
-  /// Takes the terminal; `nil` if standard input or output is none.
+  /// Takes the terminal; `nil` if standard input or output is none, or the cursor does not move.
   init?() {
     var modes = termios()
-    guard isatty(0) == 1, isatty(1) == 1, tcgetattr(0, &modes) == 0 else { return nil }
+    guard isatty(0) == 1, Terminal.isOutput, Terminal.movesCursor(), tcgetattr(0, &modes) == 0 else {
+      return nil
+    }
     saved = modes
     modes.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
     tcsetattr(0, TCSAFLUSH, &modes)

@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import FerryClient
+internal import FoundationEssentials
 internal import Glibc
 internal import Processes
 internal import Limits
@@ -8,6 +9,10 @@ internal import Limits
 enum Terminal {
   static var isOutput: Bool { isatty(1) == 1 }
   static var isError: Bool { isatty(2) == 1 }
+  /// Whether escape sequences move the cursor. The type `dumb` only prints.
+  static func movesCursor(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> Bool {
+    environment["TERM"] != "dumb"
+  }
 
   /// The width and height of the terminal at a descriptor.
   static func size(_ descriptor: Int32) -> (columns: Int, rows: Int) {

@@ -29,7 +29,8 @@ struct TopCommand: ClientCommand {
 
   func run(_ connection: ServiceConnection) async throws(CommandFailure) {
     guard let screen = Screen() else {
-      throw CommandFailure(.usage, "`ferry top` needs a terminal; use `ferry ls` instead")
+      throw CommandFailure(
+        .usage, "`ferry top` needs a terminal with a movable cursor; use `ferry ls` instead")
     }
     defer { screen.restore() }
     let (inputs, feed) = AsyncStream.makeStream(of: Input.self)

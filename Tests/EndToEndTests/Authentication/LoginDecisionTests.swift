@@ -144,8 +144,7 @@ import Testing
     let id = try ferry.call("POST", "/v1/sessions/\(session)/tasks", body).json.id
     try ferry.answer(ferry.challengeEvent(of: id).decision, Self.right)
     #expect(try ferry.end(of: id).status == 200)
-    let end = Date().addingTimeInterval(Patience.seconds)
-    while hook.requests.isEmpty, Date() < end { usleep(5000) }
+    Patience.wait { hook.requests.isEmpty }
     let told = hook.requests.compactMap { try? JSONParser.parse($0.body) }
     #expect(told.map { $0["type"]?.string } == ["task.didComplete"])
     #expect(told.first?["data"]?["task"]?["response"]?["status"]?.integer == 200)

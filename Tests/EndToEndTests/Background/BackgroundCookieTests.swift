@@ -40,12 +40,7 @@ import Testing
 
   private func listIs(_ sent: String) throws -> Bool {
     let wanted = sent.isEmpty ? [] : [sent]
-    let deadline = ContinuousClock.now + .seconds(Patience.seconds)
-    while try place.ferry.cookies(of: session) != wanted {
-      guard ContinuousClock.now < deadline else { return false }
-      usleep(2000)
-    }
-    return true
+    return try Patience.wait { try place.ferry.cookies(of: session) != wanted }
   }
 
   /// The last writer wins. The listed cookies are the ones that requests send, also after both processes restart.

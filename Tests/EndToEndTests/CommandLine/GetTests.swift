@@ -72,6 +72,16 @@ import Testing
     #expect(result.status == 0 && result.bytes == Self.body && client.files.isEmpty)
   }
 
+  @Test func `directory below a file is an error with the reason`() throws {
+    let (client, origin) = (ClientFixture(), Self.origin())
+    let path = client.directory + "/file"
+    #expect(FileManager.default.createFile(atPath: path, contents: nil))
+    let result = try client.get("--directory", path + "/x", origin.url + "/a")
+    #expect(
+      result.status == 3 && result.output.contains("/x cannot be created: Not a directory"),
+      "\(result.output)")
+  }
+
   @Test func `list and directory and user are options`() throws {
     let (client, origin) = (ClientFixture(), Self.origin())
     let list = client.state + "/list"

@@ -27,6 +27,7 @@ import Testing
       ["events", "--after", "0", "--count", "1"], ["retry", "--failed", "--dry-run"],
       ["context", "ls"], ["get", "--detach", origin.url + "/b"], ["config"], ["--help"], ["--version"],
       ["get", "--help"], ["--generate-completion-script", "bash"],
+      ["health", "--listen", "127.0.0.1:\(service.port)"], ["stop", "--data-directory", client.directory],
     ]
   }
 

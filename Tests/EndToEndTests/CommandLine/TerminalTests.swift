@@ -37,10 +37,9 @@ import Testing
     #expect(try client.run("answer").output == "no decision is pending\n")
   }
 
-  @Test(arguments: [30, 60, 120])
-  func `terminal shows bars of its width`(columns: Int) throws {
-    let client = ClientFixture()
-    let origin = TestOrigin { _, socket in
+  /// An origin whose body takes a second, so that bars are drawn.
+  private static func slowOrigin() -> TestOrigin {
+    TestOrigin { _, socket in
       try socket.write(Array("HTTP/1.1 200 OK\r\nContent-Length: 400000\r\n\r\n".utf8))
       for _ in 0..<4 {
         try socket.write([UInt8](repeating: 1, count: 100_000))
@@ -48,6 +47,23 @@ import Testing
       }
       return true
     }
+  }
+
+  @Test func `terminal without a movable cursor gets lines instead of bars`() throws {
+    let (client, origin) = (ClientFixture(), Self.slowOrigin())
+    let terminal = try TerminalSession(
+      ["get", "--allow-network", "127.0.0.0/8", "\(origin.url)/a.bin"], environment: ["TERM": "dumb"], client)
+    #expect(terminal.end() == 0)
+    #expect(terminal.text.contains("saved a.bin") && !terminal.text.contains("\u{1B}"), "\(terminal.text)")
+    let service = try FerryProcess()
+    let top = try TerminalSession(["top"], environment: ["TERM": "dumb"], ClientFixture(server: service))
+    #expect(top.end() == 64 && top.text.contains("movable cursor"), "\(top.text)")
+  }
+
+  @Test(arguments: [30, 60, 120])
+  func `terminal shows bars of its width`(columns: Int) throws {
+    let client = ClientFixture()
+    let origin = Self.slowOrigin()
     let urls = ["a.bin", "b.bin"].map { "\(origin.url)/\($0)" }
     let terminal = try TerminalSession(
       ["get", "--allow-network", "127.0.0.0/8"] + urls, columns: columns, client)

@@ -58,12 +58,12 @@ extension FerryAPI {
 
   /// Repeats a GET until `isDone` returns true.
   package func poll(_ target: String, until isDone: (JSONValue) -> Bool) throws -> JSONValue {
-    let end = Date().addingTimeInterval(Patience.seconds)
-    while true {
-      let value = try call("GET", target).json
-      if isDone(value) || Date() > end { return value }
-      usleep(20_000)
+    var value = JSONValue.null
+    try Patience.wait {
+      value = try call("GET", target).json
+      return !isDone(value)
     }
+    return value
   }
 
   /// Returns the cookies of the session's jar as `name=value`, the oldest first.

@@ -29,24 +29,23 @@ package struct FerryWorker: Sendable {
 
   /// Waits for a worker other than `former`. Returns its pid.
   package func wait(after former: Int32? = nil) throws -> Int32 {
-    let end = Date().addingTimeInterval(Patience.seconds)
-    while Date() < end {
-      if let pid, pid != former { return pid }
-      usleep(10_000)
+    var found: Int32?
+    Patience.wait {
+      found = pid
+      return found == nil || found == former
     }
-    throw Socket.Failure(operation: "no worker started", errno: 0)
+    guard let found, found != former else { throw Socket.Failure(operation: "no worker started", errno: 0) }
+    return found
   }
 
   /// Waits until the first worker accepts commands, and returns its pid. Earlier, SIGTERM would end the worker at
   /// once.
   package func waitUntilItWorks() throws -> Int32 {
     let pid = try wait()
-    let end = Date().addingTimeInterval(Patience.seconds)
-    while Date() < end {
-      if log.contains("carrying out background tasks") { return pid }
-      usleep(10_000)
+    guard Patience.wait(while: { !log.contains("carrying out background tasks") }) else {
+      throw Socket.Failure(operation: "the worker did not begin to work in time", errno: 0)
     }
-    throw Socket.Failure(operation: "the worker did not begin to work in time", errno: 0)
+    return pid
   }
 
   /// Sends a signal. Returns whether the worker ends within `patience` seconds.
@@ -54,12 +53,7 @@ package struct FerryWorker: Sendable {
   package func send(_ signal: Int32, patience: Double = Patience.seconds) throws -> Bool {
     let pid = try wait()
     kill(pid, signal)
-    let end = Date().addingTimeInterval(patience)
-    while self.pid == pid {
-      guard Date() < end else { return false }
-      usleep(5_000)
-    }
-    return true
+    return Patience.wait(seconds: patience) { self.pid == pid }
   }
 
   /// The log of this worker and earlier workers.

@@ -65,12 +65,7 @@ package final class FerryProcess: FerryAPI {
 
   /// Waits until the log contains the text `count` times. Returns whether it does.
   package func hasLogged(_ text: String, times count: Int = 1) -> Bool {
-    let end = Date().addingTimeInterval(Patience.seconds)
-    while Date() < end {
-      if String(decoding: log, as: UTF8.self).components(separatedBy: text).count > count { return true }
-      usleep(20_000)
-    }
-    return false
+    Patience.wait { String(decoding: log, as: UTF8.self).components(separatedBy: text).count <= count }
   }
 
   deinit {

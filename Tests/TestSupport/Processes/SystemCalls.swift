@@ -16,8 +16,7 @@ package struct SystemCalls {
 
   /// Waits for the end of the process. Returns the lines after the first `count`.
   package func lines(after count: Int) throws -> ArraySlice<String> {
-    let end = Date().addingTimeInterval(Patience.seconds)
-    while all().last?.contains("+++") != true, Date() < end { usleep(20_000) }
+    Patience.wait { all().last?.contains("+++") != true }
     return all().dropFirst(count)
   }
 

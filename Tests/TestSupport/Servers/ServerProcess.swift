@@ -113,11 +113,12 @@ package final class ServerProcess: Sendable {
         environment: ChildProcess.environment(with: command.environment), directory: directory,
         input: input.map { .file($0.fileHandleForReading) } ?? .nothing,
         output: FileHandle(forWritingAtPath: output).map { .file($0) } ?? .nothing, error: nil)
-      let limit = Date().addingTimeInterval(Patience.seconds)
-      while process.isRunning, Date() < limit {
-        if listens(process.processIdentifier, on: ports, hasIPv6) { return (process, ports, command) }
-        usleep(10_000)
+      var isReady = false
+      Patience.wait {
+        isReady = listens(process.processIdentifier, on: ports, hasIPv6)
+        return process.isRunning && !isReady
       }
+      if isReady { return (process, ports, command) }
       end(process.processIdentifier)
       process.waitUntilExit()
       command.removeSharedMemory()
@@ -167,27 +168,27 @@ package final class ServerProcess: Sendable {
 
   /// Returns the lines of a log. Servers log after they answer, so the function waits for `count` lines.
   package func lines(of file: String, atLeast count: Int = 0) -> [String] {
-    let limit = Date().addingTimeInterval(Patience.seconds)
-    while true {
+    var lines: [String] = []
+    Patience.wait {
       let text = Self.text(of: directory + "/" + file)
-      let lines = text.split(separator: "\n").map(String.init)
-      if lines.count >= count && (text.isEmpty || text.hasSuffix("\n")) || Date() > limit { return lines }
-      usleep(5000)
+      lines = text.split(separator: "\n").map(String.init)
+      return lines.count < count || !text.isEmpty && !text.hasSuffix("\n")
     }
+    return lines
   }
 
   /// Waits until a log contains the text after the first `offset` bytes.
   /// - Returns: The offset of the end of the text, or `nil` if it does not appear.
   package func wait(for text: String, in file: String, from offset: Int = 0) -> Int? {
-    let limit = Date().addingTimeInterval(Patience.seconds)
-    repeat {
+    var end: Int?
+    Patience.wait {
       let bytes = Self.text(of: directory + "/" + file).utf8.dropFirst(offset)
-      if let place = bytes.firstRange(of: text.utf8) {
-        return offset + bytes.distance(from: bytes.startIndex, to: place.upperBound)
+      end = bytes.firstRange(of: text.utf8).map {
+        offset + bytes.distance(from: bytes.startIndex, to: $0.upperBound)
       }
-      usleep(5000)
-    } while Date() < limit
-    return nil
+      return end == nil
+    }
+    return end
   }
 
   private static func text(of file: String) -> String {

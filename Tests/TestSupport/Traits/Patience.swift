@@ -10,7 +10,9 @@ package enum Patience {
   package static let preference = "wait=\(Int(seconds))"
 
   /// Waits while the condition is true. Returns false if it is still true at the end of the wait.
-  @discardableResult package static func wait(while condition: () throws -> Bool) rethrows -> Bool {
+  @discardableResult package static func wait(
+    seconds: Double = seconds, while condition: () throws -> Bool
+  ) rethrows -> Bool {
     let end = Date().addingTimeInterval(seconds)
     while try condition() {
       guard Date() < end else { return false }

@@ -189,8 +189,6 @@ import Testing
     #expect(try place.call("POST", path + "/invalidate").status == 202)
     _ = try place.poll(path) { $0["state"]?.string == "invalid" }
     #expect(try place.call("DELETE", path).status == 204)
-    let end = Date().addingTimeInterval(Patience.seconds)
-    while FileManager.default.fileExists(atPath: client.directory), Date() < end { usleep(5000) }
-    #expect(!FileManager.default.fileExists(atPath: client.directory))
+    #expect(Patience.wait { FileManager.default.fileExists(atPath: client.directory) })
   }
 }
