@@ -64,6 +64,7 @@ class Page:
             if beginning:
                 check_names(text)
             else:
+                expect(not tables.MACHINE.search(text), f"{self.name} has a block that changes the machine; add it to NOT_RUN:\n{text}")
                 getattr(self, f"run_{language or 'text'}", self.run_other)(self.filled(text))
         self.commands(before.get(-1, ""))
         self.commands("stop")

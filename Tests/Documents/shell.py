@@ -11,6 +11,7 @@ serve() {
 }
 stop() { [ -z "$service" ] || { kill $service 2>/dev/null || true; wait $service; service=; }; }
 waits() { for _ in {1..1200}; do ! "$@" || return 0; sleep 0.1; done; return 1; }
+draining() { [ "$(curl -s -o /dev/null -w '%{http_code}' 127.0.0.1:$1/readyz)" = 503 ]; }
 create() { curl -fsS 127.0.0.1:8080/v1/tasks -H 'Content-Type: application/json' -d "$1" | jq -r .id; }
 """
 

@@ -1,4 +1,5 @@
 """How the pages are run: the pages, the commands that a test cannot run, and the commands that the tests add."""
+import re
 
 PAGES = [
     "clients/README.md", "clients/python/README.md", "docs/background-sessions.md", "docs/backup.md", "docs/dashboard.md", "docs/deploy.md",
@@ -15,6 +16,9 @@ ELSEWHERE = {
     "docs/command-line.md": (["sh"], "CommandLinePageTests"),
     "docs/tutorial.md": (["sh", ""], "scripts/tutorial.py"),
 }
+
+# The commands that change the machine. A block with one of them never runs.
+MACHINE = re.compile(r"^ *(sudo|apt|apt-get|dpkg|systemctl|docker|podman|kubectl|helm) ", re.MULTILINE)
 
 # Blocks that change the machine or need a cluster, by the beginning of their text. The tests check their syntax, the files of the
 # repository, the arguments of the Dockerfile and the values of the chart that they name.
@@ -46,7 +50,7 @@ REPLACED = {
     "/etc/haproxy/": "DIRECTORY/etc/",
     # A busy machine needs more time.
     "--retry 9 ": "--retry 60 ",
-    "sleep 1; kill": "waits grep -q photo.bin origin.log; kill",
+    "sleep 1; kill -TERM $old": "waits grep -q photo.bin origin.log; kill -TERM $old; waits draining 7070",
 }
 
 PORTS = [443, 7070, 7071, 8080, 8081, 9000, 9010, 9011, 9012]

@@ -2,10 +2,13 @@
 usage: page.py python|typescript PLACE ORIGIN, with FERRY_SERVER in the environment and a place that prepare.sh made"""
 import datetime, hashlib, json, os, pathlib, re, subprocess, sys
 
-language, place, origin = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 root = pathlib.Path(__file__).resolve().parents[2]
-page = (root / "docs/clients.md").read_text()
-blocks = re.findall(rf"```{ {'python': 'python', 'typescript': 'ts'}[language]}\n(.*?)```", page, re.S)
+sys.path.append(str(root / "scripts"))
+from page_blocks import fenced
+
+language, place, origin = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+short = {"python": "python", "typescript": "ts"}[language]
+blocks = [text for name, text in fenced((root / "docs/clients.md").read_text()) if name == short]
 
 
 def with_addresses(text):
@@ -40,7 +43,7 @@ else:
     imports, rest = (re.findall(pattern, program, re.M) for pattern in (r"^import .*$", r"^(?!import ).*$"))
     lines = imports + [f"const headers = {json.dumps(headers)};", f"const body = {json.dumps(body)};"] + rest
     (folder / "page.mts").write_text("\n".join(lines))
-    readme = re.search(r"```ts\n(.*?)```", (root / "clients/typescript/README.md").read_text(), re.S)[1]
+    [(_, readme)] = fenced((root / "clients/typescript/README.md").read_text())
     (folder / "readme.mts").write_text(with_addresses(readme.replace("origin.example/photo.jpg", "origin.example/file")))
     run("tsc", "--strict", "--target", "es2022", "--lib", "es2022,dom", "--module", "node16", "--moduleResolution",
         "node16", "page.mts", "readme.mts", folder=folder)
