@@ -90,7 +90,7 @@ def main():
 
 
 def run_all(service, origin, place):
-    def run(program, *arguments):
+    def run(program, *arguments, status=0):
         done = subprocess.run(
             [SCRATCH / "debug" / program, *arguments],
             env=ENVIRONMENT | {"FERRY_SERVER": service},
@@ -98,12 +98,12 @@ def run_all(service, origin, place):
             text=True,
             timeout=60,
         )
-        expect(done.returncode == 0, f"{program} ended with {done.returncode}: {done.stdout}{done.stderr}")
+        expect(done.returncode == status, f"{program} ended with {done.returncode}: {done.stdout}{done.stderr}")
         return done.stdout
 
     mirror = place / "mirror"
     mirror.mkdir()
-    text = run("mirror-list", str(mirror), f"{origin}/a.bin", f"{origin}/missing")
+    text = run("mirror-list", str(mirror), f"{origin}/a.bin", f"{origin}/missing", status=1)
     expect((mirror / "a.bin").read_bytes() == CONTENT, "the mirrored file has other bytes")
     expect("a.bin: done" in text and "FerryErrorDomain 7" in text, f"mirror-list printed {text}")
     expect(os.listdir(mirror) == ["a.bin"], "mirror-list has kept the page of an error")

@@ -48,6 +48,14 @@ extension FerrySessionConfiguration.Values {
     if let maximumBytesPerSecond { writer.field("maximumBytesPerSecond", maximumBytesPerSecond) }
     writer.field("bodyRetention", bodyRetention)
     writer.field("allowsInsecureRedirects", allowsInsecureRedirects)
+    if !tlsPinnedPublicKeys.isEmpty {
+      writer.objectField("tlsPinnedPublicKeys") { writer in
+        for (host, keys) in tlsPinnedPublicKeys.sorted(by: { $0.key < $1.key }) {
+          writer.key(host)
+          writer.array { writer in for key in keys { writer.value(key) } }
+        }
+      }
+    }
     if let tlsAdditionalRootCertificates {
       writer.field("tlsAdditionalRootCertificates", tlsAdditionalRootCertificates)
     }

@@ -10,17 +10,17 @@ public final class FerrySessionConfiguration: Sendable {
   /// Creates a configuration with these properties.
   public init(_ values: Values) { self.values = Mutex(values) }
 
-  /// A session whose cookies, cache and permanent credentials are stored on the service's disk.
+  /// The configuration of a session whose cookies, cache and permanent credentials are stored on the service's disk.
   public static var `default`: FerrySessionConfiguration { FerrySessionConfiguration(Values()) }
 
-  /// A session of which the service writes nothing to its disk.
+  /// The configuration of a session that stays in the service's memory. Only files at destinations are written to disk.
   public static var ephemeral: FerrySessionConfiguration {
     var values = Values(kind: .ephemeral)
     values.urlCache = FerryCache(memoryCapacity: 4 << 20, diskCapacity: 0)
     return FerrySessionConfiguration(values)
   }
 
-  /// A session whose tasks continue without this program. A later session with the same identifier receives their events.
+  /// The configuration of a session whose tasks continue without this program. A later session with the same identifier receives their events.
   public static func background(withIdentifier identifier: String) -> FerrySessionConfiguration {
     var values = Values(kind: .background(identifier))
     values.urlCache = nil
@@ -58,7 +58,7 @@ extension FerrySessionConfiguration {
     public var requestCachePolicy = FerryRequest.CachePolicy.useProtocolCachePolicy
     /// Seconds without any progress after which a task ends with `FerryError.timedOut`.
     public var timeoutIntervalForRequest = 60.0
-    /// Seconds after the start of a task after which it ends with `FerryError.timedOut`.
+    /// The maximum duration of a task in seconds. A task that takes longer ends with `FerryError.timedOut`.
     public var timeoutIntervalForResource = 604_800.0
     /// The class of the traffic of requests without a class of their own.
     public var networkServiceType = FerryRequest.NetworkServiceType.default
@@ -70,9 +70,9 @@ extension FerrySessionConfiguration {
     public var allowsConstrainedNetworkAccess = true
     /// Whether a task without a usable network waits for one.
     public var waitsForConnectivity = false
-    /// Whether the tasks of a background session wait for a good time.
+    /// Whether the tasks of a background session wait for the hours and the load that the operator has set for such tasks.
     public var isDiscretionary = false
-    /// Whether the service posts `session.handleEvents` to the delegate's webhook.
+    /// Whether the service reports `session.handleEvents` when it has calls for a program that does not run.
     public var sessionSendsLaunchEvents = true
     /// The maximum number of the session's connections to one origin.
     public var httpMaximumConnectionsPerHost = 6
@@ -102,6 +102,9 @@ extension FerrySessionConfiguration {
     public var bodyRetention = 86_400.0
     /// Whether the session follows redirects from https to http. Ferry's own addition.
     public var allowsInsecureRedirects = false
+    /// Public keys that a host's certificates must contain, by host: `sha256/` and the Base64 of the SHA-256 digest of a
+    /// SubjectPublicKeyInfo. `NSPinnedDomains` of App Transport Security. Ferry's own addition.
+    public var tlsPinnedPublicKeys: [String: [String]] = [:]
     /// PEM text of further certificate authorities. Ferry's own addition.
     public var tlsAdditionalRootCertificates: String?
     /// Names of further header fields whose values are secret. Ferry's own addition.

@@ -18,6 +18,8 @@ struct TaskCallMachine: Sendable {
     case snapshot(TaskSnapshot)
     /// The service did not create the task, or refused its body.
     case refused(FerryError)
+    /// The program has no body for a streamed upload, or its stream has failed.
+    case bodyFailed(FerryError)
     /// The delegate has allowed the response.
     case responseAllowed
     case bodyBytes(Data)
@@ -45,6 +47,8 @@ struct TaskCallMachine: Sendable {
   /// Events that wait for the end of the body.
   private var held: [TaskEvent] = []
   private var hasFetched = false
+  /// The reason why the machine itself has cancelled the task.
+  private var bodyError: FerryError?
 
   init(kind: Kind, style: Style, expectedToSend: Int64 = 0) {
     self.kind = kind
@@ -76,6 +80,9 @@ struct TaskCallMachine: Sendable {
     case .event(let event): return isHeld(event) ? hold(event) : handle(event)
     case .snapshot(let snapshot): return handle(snapshot)
     case .refused(let error): return end(error)
+    case .bodyFailed(let error):
+      bodyError = bodyError ?? error
+      return cancel(false)
     case .responseAllowed: return readBody()
     case .bodyBytes(let bytes): return deliver(bytes)
     case .bodyEnded(let error): return endBody(error)
@@ -252,7 +259,8 @@ struct TaskCallMachine: Sendable {
     }
   }
 
-  private mutating func end(_ error: FerryError?) -> [TaskEffect] {
+  private mutating func end(_ reported: FerryError?) -> [TaskEffect] {
+    let error = reported?.code == .cancelled ? bodyError ?? reported : reported
     self.error = error
     state = .completed
     let whole = error == nil && style == .completionHandler

@@ -19,6 +19,9 @@ package enum ClientLimits {
   package static let eventLineBytes = Limit(
     "event-line", 16 << 20, "one line of an event stream, and the data of one event", in: .bytes,
     beyond: stops)
+  package static let bodyLineBytes = Limit(
+    "body-line", 16 << 20, "one line of `AsyncBytes.lines` in the Swift library", in: .bytes,
+    beyond: "the sequence throws an error")
   package static let pageItems = Limit(
     "page-items", 500, "items that a client asks for in one page", beyond: "it asks for further pages")
   package static let idleConnections = Limit(
@@ -37,7 +40,7 @@ package enum ClientLimits {
     beyond: "the client connects again")
   package static let reconnectSeconds = Limit(
     "reconnect-pause", 15, "longest pause before an event stream is opened again", in: .seconds,
-    beyond: "a longer `retry` of the stream counts as this pause")
+    beyond: "a longer `retry` field is shortened to this pause")
 
   // MARK: Commands
 
@@ -50,7 +53,7 @@ package enum ClientLimits {
     "listed-matches", 10, "ids that the error about an ambiguous id lists", beyond: "it ends with an ellipsis"
   )
   package static let topRows = Limit(
-    "top-rows", 1000, "tasks of `ferry top`", beyond: "the oldest is not shown")
+    "top-rows", 1000, "tasks of `ferry top`", beyond: "older tasks are not shown")
   package static let fileNameBytes = Limit(
     "file-name", 255, "the name of a downloaded file, with its number", in: .bytes,
     beyond: "it is shortened before its extension")
@@ -63,7 +66,8 @@ package enum ClientLimits {
 
   /// All limits, in the order of the page.
   package static let all: [Limit] = [
-    replyBytes, headBytes, bufferedBytes, eventLineBytes, pageItems, idleConnections, connectSeconds,
+    replyBytes, headBytes, bufferedBytes, eventLineBytes, bodyLineBytes, pageItems, idleConnections,
+    connectSeconds,
     requestSeconds,
     eventSilenceSeconds, reconnectSeconds, searchedDecisions, searchedDeliveries, listedMatches, topRows,
     fileNameBytes, fileNumbers, contextsBytes, answerBytes,

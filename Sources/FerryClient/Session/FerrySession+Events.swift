@@ -140,7 +140,12 @@ extension FerrySession {
       let id = task.id
     {
       let reply = try? await service.get("/v1/tasks/\(id)/resume-data")
-      error.downloadTaskResumeData = reply?["resumeData"]?.string.map { Data($0.utf8) }
+      let data = reply?["resumeData"]?.string.map { Data($0.utf8) }
+      if task is FerrySessionUploadTask {
+        error.uploadTaskResumeData = data
+      } else {
+        error.downloadTaskResumeData = data
+      }
       event = .completed(error, size: size)
     }
     task.apply(.event(event))

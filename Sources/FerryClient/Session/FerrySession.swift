@@ -3,7 +3,8 @@ internal import Synchronization
 
 /// A session. `URLSession` in Apple's URLSession. The tasks run in a Ferry service.
 ///
-/// The session keeps its delegate until it is invalid, so invalidate a session that is no longer needed.
+/// The session keeps its delegate until the session is invalid. The service keeps a session until it is invalid, so
+/// invalidate each session that is no longer needed.
 public final class FerrySession: Sendable {
   /// The answer to a challenge.
   public enum AuthChallengeDisposition: String, Sendable, CaseIterable {
@@ -54,7 +55,7 @@ public final class FerrySession: Sendable {
   /// Creates a session.
   /// - Parameters:
   ///   - configuration: It is copied.
-  ///   - delegate: The receiver of the events; the session keeps it until it is invalid.
+  ///   - delegate: The receiver of the events; the session keeps it until the session is invalid.
   ///   - delegateQueue: The queue of the delegate's calls; `nil` for a queue of the session's own.
   public convenience init(
     configuration: FerrySessionConfiguration, delegate: (any FerrySessionDelegate)?,
@@ -90,7 +91,11 @@ public final class FerrySession: Sendable {
 
   /// The tasks that have not ended.
   public var allTasks: [FerrySessionTask] {
-    get async { state.withLock { $0.tasks.values.sorted { $0.taskIdentifier < $1.taskIdentifier } } }
+    get async {
+      // The service has the tasks of earlier runs.
+      if isBackground { _ = try? await started() }
+      return state.withLock { $0.tasks.values.sorted { $0.taskIdentifier < $1.taskIdentifier } }
+    }
   }
 
   /// The data, upload and download tasks that have not ended.
@@ -154,7 +159,7 @@ public final class FerrySession: Sendable {
 
   // MARK: End
 
-  /// Ends the session after its tasks. It has no effect on `shared`.
+  /// Invalidates the session when all its tasks have ended. It has no effect on `shared`.
   public func finishTasksAndInvalidate() { invalidate("finishTasks") }
 
   /// Cancels all tasks and ends the session. It has no effect on `shared`.

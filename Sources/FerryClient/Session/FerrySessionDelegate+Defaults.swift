@@ -1,6 +1,17 @@
 public import FoundationEssentials
 
-// A task's own delegate that lacks a method leaves the call to the session's delegate. Without both, the default applies.
+// A method without an implementation of the program. If the object is the task's own delegate, the session's delegate receives the call.
+
+extension FerrySession {
+  /// Calls the session's delegate on its queue, and returns the answer.
+  fileprivate func ask<Answer: Sendable>(
+    _ call: @escaping @Sendable (@escaping @Sendable (Answer) -> Void) -> Void
+  ) async -> Answer {
+    await withCheckedContinuation { continuation in
+      delegateQueue.enqueue { call { continuation.resume(returning: $0) } }
+    }
+  }
+}
 
 extension FerrySessionTaskDelegate {
   /// The session's delegate, if this object is the task's own.
@@ -9,51 +20,91 @@ extension FerrySessionTaskDelegate {
     return next as? any FerrySessionTaskDelegate
   }
 
-  /// Does nothing.
+  /// Calls the session's delegate if this object is the task's own.
   public func urlSession(_ session: FerrySession, didCreateTask task: FerrySessionTask) {
     next(session, task)?.urlSession(session, didCreateTask: task)
   }
-  /// Sends the request.
+  /// Calls the async form.
   public func urlSession(
     _ session: FerrySession, task: FerrySessionTask, willBeginDelayedRequest request: FerryRequest,
     completionHandler: @escaping @Sendable (FerrySession.DelayedRequestDisposition, FerryRequest?) -> Void
   ) {
-    guard let next = next(session, task) else { return completionHandler(.continueLoading, nil) }
-    next.urlSession(
-      session, task: task, willBeginDelayedRequest: request, completionHandler: completionHandler)
+    Task {
+      let (disposition, other) = await urlSession(session, task: task, willBeginDelayedRequest: request)
+      completionHandler(disposition, other)
+    }
   }
-  /// Does nothing.
+  /// Calls the session's delegate if this object is the task's own. Otherwise, the service sends the request.
+  public func urlSession(
+    _ session: FerrySession, task: FerrySessionTask, willBeginDelayedRequest request: FerryRequest
+  ) async -> (FerrySession.DelayedRequestDisposition, FerryRequest?) {
+    guard let next = next(session, task) else { return (.continueLoading, nil) }
+    return await session.ask { reply in
+      next.urlSession(session, task: task, willBeginDelayedRequest: request) { reply(($0, $1)) }
+    }
+  }
+  /// Calls the session's delegate if this object is the task's own.
   public func urlSession(_ session: FerrySession, taskIsWaitingForConnectivity task: FerrySessionTask) {
     next(session, task)?.urlSession(session, taskIsWaitingForConnectivity: task)
   }
-  /// Follows the redirect.
+  /// Calls the async form.
   public func urlSession(
     _ session: FerrySession, task: FerrySessionTask,
     willPerformHTTPRedirection response: HTTPFerryResponse, newRequest request: FerryRequest,
     completionHandler: @escaping @Sendable (FerryRequest?) -> Void
   ) {
-    guard let next = next(session, task) else { return completionHandler(request) }
-    next.urlSession(
-      session, task: task, willPerformHTTPRedirection: response, newRequest: request,
-      completionHandler: completionHandler)
+    Task {
+      completionHandler(
+        await urlSession(session, task: task, willPerformHTTPRedirection: response, newRequest: request))
+    }
   }
-  /// Uses the default handling.
+  /// Calls the session's delegate if this object is the task's own. Otherwise, the service follows the redirect.
+  public func urlSession(
+    _ session: FerrySession, task: FerrySessionTask,
+    willPerformHTTPRedirection response: HTTPFerryResponse, newRequest request: FerryRequest
+  ) async -> FerryRequest? {
+    guard let next = next(session, task) else { return request }
+    return await session.ask { reply in
+      next.urlSession(
+        session, task: task, willPerformHTTPRedirection: response, newRequest: request,
+        completionHandler: reply)
+    }
+  }
+  /// Calls the async form.
   public func urlSession(
     _ session: FerrySession, task: FerrySessionTask, didReceive challenge: FerryAuthenticationChallenge,
     completionHandler: @escaping @Sendable (FerrySession.AuthChallengeDisposition, FerryCredential?) -> Void
   ) {
-    guard let next = next(session, task) else { return completionHandler(.performDefaultHandling, nil) }
-    next.urlSession(session, task: task, didReceive: challenge, completionHandler: completionHandler)
+    Task {
+      let (disposition, credential) = await urlSession(session, task: task, didReceive: challenge)
+      completionHandler(disposition, credential)
+    }
   }
-  /// Has no body, so the task fails.
+  /// Calls the session's delegate if this object is the task's own. Otherwise, the default handling applies.
+  public func urlSession(
+    _ session: FerrySession, task: FerrySessionTask, didReceive challenge: FerryAuthenticationChallenge
+  ) async -> (FerrySession.AuthChallengeDisposition, FerryCredential?) {
+    guard let next = next(session, task) else { return (.performDefaultHandling, nil) }
+    return await session.ask { reply in
+      next.urlSession(session, task: task, didReceive: challenge) { reply(($0, $1)) }
+    }
+  }
+  /// Calls the async form.
   public func urlSession(
     _ session: FerrySession, task: FerrySessionTask,
     needNewBodyStream completionHandler: @escaping @Sendable (FerryBodyStream?) -> Void
   ) {
-    guard let next = next(session, task) else { return completionHandler(nil) }
-    next.urlSession(session, task: task, needNewBodyStream: completionHandler)
+    Task { completionHandler(await urlSession(session, needNewBodyStreamForTask: task)) }
   }
-  /// Does nothing.
+  /// Calls the session's delegate if this object is the task's own. Otherwise, the task ends with
+  /// `FerryError.requestBodyStreamExhausted`.
+  public func urlSession(
+    _ session: FerrySession, needNewBodyStreamForTask task: FerrySessionTask
+  ) async -> FerryBodyStream? {
+    guard let next = next(session, task) else { return nil }
+    return await session.ask { next.urlSession(session, task: task, needNewBodyStream: $0) }
+  }
+  /// Calls the session's delegate if this object is the task's own.
   public func urlSession(
     _ session: FerrySession, task: FerrySessionTask, didSendBodyData bytesSent: Int64,
     totalBytesSent: Int64, totalBytesExpectedToSend: Int64
@@ -62,18 +113,18 @@ extension FerrySessionTaskDelegate {
       session, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
       totalBytesExpectedToSend: totalBytesExpectedToSend)
   }
-  /// Does nothing.
+  /// Calls the session's delegate if this object is the task's own.
   public func urlSession(
     _ session: FerrySession, task: FerrySessionTask,
     didReceiveInformationalResponse response: HTTPFerryResponse
   ) {
     next(session, task)?.urlSession(session, task: task, didReceiveInformationalResponse: response)
   }
-  /// Does nothing.
+  /// Calls the session's delegate if this object is the task's own.
   public func urlSession(
     _ session: FerrySession, task: FerrySessionTask, didFinishCollecting metrics: FerrySessionTaskMetrics
   ) { next(session, task)?.urlSession(session, task: task, didFinishCollecting: metrics) }
-  /// Does nothing.
+  /// Calls the session's delegate if this object is the task's own.
   public func urlSession(
     _ session: FerrySession, task: FerrySessionTask, didCompleteWithError error: (any Error)?
   ) { next(session, task)?.urlSession(session, task: task, didCompleteWithError: error) }
@@ -85,32 +136,51 @@ extension FerrySessionDataDelegate {
     return next as? any FerrySessionDataDelegate
   }
 
-  /// Allows the response.
+  /// Calls the async form.
   public func urlSession(
     _ session: FerrySession, dataTask: FerrySessionDataTask, didReceive response: FerryResponse,
     completionHandler: @escaping @Sendable (FerrySession.ResponseDisposition) -> Void
   ) {
-    guard let next = next(session, dataTask) else { return completionHandler(.allow) }
-    next.urlSession(
-      session, dataTask: dataTask, didReceive: response, completionHandler: completionHandler)
+    Task { completionHandler(await urlSession(session, dataTask: dataTask, didReceive: response)) }
   }
-  /// Does nothing.
+  /// Calls the session's delegate if this object is the task's own. Otherwise, the response is allowed.
+  public func urlSession(
+    _ session: FerrySession, dataTask: FerrySessionDataTask, didReceive response: FerryResponse
+  ) async -> FerrySession.ResponseDisposition {
+    guard let next = next(session, dataTask) else { return .allow }
+    return await session.ask { reply in
+      next.urlSession(session, dataTask: dataTask, didReceive: response, completionHandler: reply)
+    }
+  }
+  /// Calls the session's delegate if this object is the task's own.
   public func urlSession(
     _ session: FerrySession, dataTask: FerrySessionDataTask, didBecome downloadTask: FerrySessionDownloadTask
   ) { next(session, dataTask)?.urlSession(session, dataTask: dataTask, didBecome: downloadTask) }
-  /// Does nothing.
+  /// Calls the session's delegate if this object is the task's own.
   public func urlSession(_ session: FerrySession, dataTask: FerrySessionDataTask, didReceive data: Data) {
     next(session, dataTask)?.urlSession(session, dataTask: dataTask, didReceive: data)
   }
-  /// Stores the response.
+  /// Calls the async form.
   public func urlSession(
     _ session: FerrySession, dataTask: FerrySessionDataTask,
     willCacheResponse proposedResponse: CachedFerryResponse,
     completionHandler: @escaping @Sendable (CachedFerryResponse?) -> Void
   ) {
-    guard let next = next(session, dataTask) else { return completionHandler(proposedResponse) }
-    next.urlSession(
-      session, dataTask: dataTask, willCacheResponse: proposedResponse, completionHandler: completionHandler)
+    Task {
+      completionHandler(
+        await urlSession(session, dataTask: dataTask, willCacheResponse: proposedResponse))
+    }
+  }
+  /// Calls the session's delegate if this object is the task's own. Otherwise, the response is stored.
+  public func urlSession(
+    _ session: FerrySession, dataTask: FerrySessionDataTask,
+    willCacheResponse proposedResponse: CachedFerryResponse
+  ) async -> CachedFerryResponse? {
+    guard let next = next(session, dataTask) else { return proposedResponse }
+    return await session.ask { reply in
+      next.urlSession(
+        session, dataTask: dataTask, willCacheResponse: proposedResponse, completionHandler: reply)
+    }
   }
 }
 
@@ -121,7 +191,7 @@ extension FerrySessionDownloadDelegate {
     return next as? any FerrySessionDownloadDelegate
   }
 
-  /// Does nothing.
+  /// Calls the session's delegate if this object is the task's own.
   public func urlSession(
     _ session: FerrySession, downloadTask: FerrySessionDownloadTask, didWriteData bytesWritten: Int64,
     totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
@@ -130,7 +200,7 @@ extension FerrySessionDownloadDelegate {
       session, downloadTask: downloadTask, didWriteData: bytesWritten, totalBytesWritten: totalBytesWritten,
       totalBytesExpectedToWrite: totalBytesExpectedToWrite)
   }
-  /// Does nothing.
+  /// Calls the session's delegate if this object is the task's own.
   public func urlSession(
     _ session: FerrySession, downloadTask: FerrySessionDownloadTask, didResumeAtOffset fileOffset: Int64,
     expectedTotalBytes: Int64

@@ -11,7 +11,7 @@ public struct FerryDecisions: OptionSet, Sendable {
 
   /// NTLM, Negotiate, client certificates, and trust in servers.
   public static let sessionChallenges = FerryDecisions(rawValue: 1)
-  /// All other logins.
+  /// Basic and Digest logins, and those of SOCKS proxies.
   public static let taskChallenges = FerryDecisions(rawValue: 2)
   /// Redirects.
   public static let redirects = FerryDecisions(rawValue: 4)
@@ -38,6 +38,11 @@ public protocol FerrySessionDelegate: AnyObject, Sendable {
     _ session: FerrySession, didReceive challenge: FerryAuthenticationChallenge,
     completionHandler: @escaping @Sendable (FerrySession.AuthChallengeDisposition, FerryCredential?) -> Void)
 
+  /// The async form of the method with a completion handler. It is called if the delegate lacks that method.
+  func urlSession(
+    _ session: FerrySession, didReceive challenge: FerryAuthenticationChallenge
+  ) async -> (FerrySession.AuthChallengeDisposition, FerryCredential?)
+
   /// All tasks of a background session have ended, and their events were delivered.
   func urlSessionDidFinishEvents(forBackgroundURLSession session: FerrySession)
 }
@@ -47,11 +52,22 @@ extension FerrySessionDelegate {
   public var decisions: FerryDecisions { .all }
   /// Does nothing.
   public func urlSession(_ session: FerrySession, didBecomeInvalidWithError error: (any Error)?) {}
-  /// Leaves the challenge to the task's method.
+  /// Calls the async form.
   public func urlSession(
     _ session: FerrySession, didReceive challenge: FerryAuthenticationChallenge,
     completionHandler: @escaping @Sendable (FerrySession.AuthChallengeDisposition, FerryCredential?) -> Void
-  ) { completionHandler(.performDefaultHandling, .unimplemented) }
+  ) {
+    Task {
+      let (disposition, credential) = await urlSession(session, didReceive: challenge)
+      completionHandler(disposition, credential)
+    }
+  }
+  /// Leaves the challenge to the task's method.
+  public func urlSession(
+    _ session: FerrySession, didReceive challenge: FerryAuthenticationChallenge
+  ) async -> (FerrySession.AuthChallengeDisposition, FerryCredential?) {
+    (.performDefaultHandling, .unimplemented)
+  }
   /// Does nothing.
   public func urlSessionDidFinishEvents(forBackgroundURLSession session: FerrySession) {}
 }
@@ -66,6 +82,11 @@ public protocol FerrySessionTaskDelegate: FerrySessionDelegate {
     _ session: FerrySession, task: FerrySessionTask, willBeginDelayedRequest request: FerryRequest,
     completionHandler: @escaping @Sendable (FerrySession.DelayedRequestDisposition, FerryRequest?) -> Void)
 
+  /// The async form of the method with a completion handler. It is called if the delegate lacks that method.
+  func urlSession(
+    _ session: FerrySession, task: FerrySessionTask, willBeginDelayedRequest request: FerryRequest
+  ) async -> (FerrySession.DelayedRequestDisposition, FerryRequest?)
+
   /// The task waits for a usable network.
   func urlSession(_ session: FerrySession, taskIsWaitingForConnectivity task: FerrySessionTask)
 
@@ -75,15 +96,31 @@ public protocol FerrySessionTaskDelegate: FerrySessionDelegate {
     willPerformHTTPRedirection response: HTTPFerryResponse, newRequest request: FerryRequest,
     completionHandler: @escaping @Sendable (FerryRequest?) -> Void)
 
+  /// The async form of the method with a completion handler. It is called if the delegate lacks that method.
+  func urlSession(
+    _ session: FerrySession, task: FerrySessionTask,
+    willPerformHTTPRedirection response: HTTPFerryResponse, newRequest request: FerryRequest
+  ) async -> FerryRequest?
+
   /// A server asks for a credential.
   func urlSession(
     _ session: FerrySession, task: FerrySessionTask, didReceive challenge: FerryAuthenticationChallenge,
     completionHandler: @escaping @Sendable (FerrySession.AuthChallengeDisposition, FerryCredential?) -> Void)
 
+  /// The async form of the method with a completion handler. It is called if the delegate lacks that method.
+  func urlSession(
+    _ session: FerrySession, task: FerrySessionTask, didReceive challenge: FerryAuthenticationChallenge
+  ) async -> (FerrySession.AuthChallengeDisposition, FerryCredential?)
+
   /// A streamed upload needs its body, for the first time or again.
   func urlSession(
     _ session: FerrySession, task: FerrySessionTask,
     needNewBodyStream completionHandler: @escaping @Sendable (FerryBodyStream?) -> Void)
+
+  /// The async form of the method with a completion handler. It is called if the delegate lacks that method.
+  func urlSession(
+    _ session: FerrySession, needNewBodyStreamForTask task: FerrySessionTask
+  ) async -> FerryBodyStream?
 
   /// A part of the body was sent. All counts are bytes.
   func urlSession(
@@ -95,7 +132,7 @@ public protocol FerrySessionTaskDelegate: FerrySessionDelegate {
     _ session: FerrySession, task: FerrySessionTask,
     didReceiveInformationalResponse response: HTTPFerryResponse)
 
-  /// The times of the task are known.
+  /// The metrics of the task are complete.
   func urlSession(
     _ session: FerrySession, task: FerrySessionTask, didFinishCollecting metrics: FerrySessionTaskMetrics)
 
@@ -110,6 +147,11 @@ public protocol FerrySessionDataDelegate: FerrySessionTaskDelegate {
     _ session: FerrySession, dataTask: FerrySessionDataTask, didReceive response: FerryResponse,
     completionHandler: @escaping @Sendable (FerrySession.ResponseDisposition) -> Void)
 
+  /// The async form of the method with a completion handler. It is called if the delegate lacks that method.
+  func urlSession(
+    _ session: FerrySession, dataTask: FerrySessionDataTask, didReceive response: FerryResponse
+  ) async -> FerrySession.ResponseDisposition
+
   /// The task continues as a download. The data task has no further calls.
   func urlSession(
     _ session: FerrySession, dataTask: FerrySessionDataTask, didBecome downloadTask: FerrySessionDownloadTask)
@@ -122,6 +164,12 @@ public protocol FerrySessionDataDelegate: FerrySessionTaskDelegate {
     _ session: FerrySession, dataTask: FerrySessionDataTask,
     willCacheResponse proposedResponse: CachedFerryResponse,
     completionHandler: @escaping @Sendable (CachedFerryResponse?) -> Void)
+
+  /// The async form of the method with a completion handler. It is called if the delegate lacks that method.
+  func urlSession(
+    _ session: FerrySession, dataTask: FerrySessionDataTask,
+    willCacheResponse proposedResponse: CachedFerryResponse
+  ) async -> CachedFerryResponse?
 }
 
 /// The receiver of downloads. `URLSessionDownloadDelegate` in Apple's URLSession.

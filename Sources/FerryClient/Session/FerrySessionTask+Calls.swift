@@ -53,7 +53,8 @@ extension FerrySessionTask {
     }
     guard isSessionLevel, let delegate = session.delegate else { return askTask() }
     delegate.urlSession(session, didReceive: challenge) { disposition, credential in
-      if credential === FerryCredential.unimplemented { askTask() } else { reply(disposition, credential) }
+      guard credential === FerryCredential.unimplemented else { return reply(disposition, credential) }
+      self.session.delegateQueue.enqueue { askTask() }
     }
   }
 

@@ -146,7 +146,9 @@ extension FerrySessionTask {
     }
   }
 
-  private func failBody() { apply(.cancel(producingResumeData: false)) }
+  private func failBody() {
+    apply(.bodyFailed(FerryError(.requestBodyStreamExhausted, message: "the delegate has supplied no body")))
+  }
 
   private func sendBody(_ stream: FerryBodyStream) {
     Task {
@@ -157,7 +159,7 @@ extension FerrySessionTask {
           to: "/v1/tasks/\(id)/body")
       } catch {
         // The task's own end has the reason, unless the program's stream has failed.
-        if error.code == .requestBodyStreamExhausted { apply(.cancel(producingResumeData: false)) }
+        if error.code == .requestBodyStreamExhausted { apply(.bodyFailed(error)) }
       }
     }
   }

@@ -65,7 +65,7 @@ public class FerrySessionTask: @unchecked Sendable, Hashable {
     self.shared = Mutex(shared)
   }
 
-  /// The request of the latest redirect.
+  /// The request of the latest redirect, or else the original request.
   public var currentRequest: FerryRequest? { shared.withLock { $0.currentRequest } }
   /// The response; `nil` before it has arrived.
   public var response: FerryResponse? { shared.withLock { $0.machine.response } }
@@ -98,7 +98,7 @@ public class FerrySessionTask: @unchecked Sendable, Hashable {
     set { shared.withLock { if !$0.machine.isCreated { $0.delegate = newValue } } }
   }
 
-  /// Begins or continues the task, after as many calls as `suspend()` had.
+  /// Starts or continues the task. A suspended task needs one call for each call of `suspend()`.
   public func resume() { apply(.resume) }
 
   /// Suspends the task. Calls nest.

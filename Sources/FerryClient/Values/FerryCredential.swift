@@ -3,7 +3,14 @@ internal import JSON
 /// The answer to a challenge. `URLCredential` in Apple's URLSession.
 public final class FerryCredential: Sendable {
   /// How long Ferry keeps the credential.
-  public enum Persistence: String, Sendable, CaseIterable { case none, forSession, permanent }
+  public enum Persistence: String, Sendable, CaseIterable {
+    /// For one attempt.
+    case none
+    /// Until the session is invalid, in the service's memory.
+    case forSession
+    /// Until the session is deleted, encrypted on the service's disk.
+    case permanent
+  }
 
   private enum Secret: Sendable {
     case password(user: String, String)
@@ -39,7 +46,7 @@ public final class FerryCredential: Sendable {
   public var password: String? {
     if case .password(_, let password) = secret, !password.isEmpty { password } else { nil }
   }
-  /// Whether the credential has a password.
+  /// Whether this object has a password. It is `false` for a proposed credential, because Ferry never returns passwords.
   public var hasPassword: Bool { password != nil }
 
   /// The mark of a delegate without the method that was called.

@@ -17,8 +17,10 @@ public struct FerryError: Error, Sendable, Hashable {
   public let message: String
   /// The URL of the request that failed.
   public let failingURL: URL?
-  /// Bytes for `FerrySession.downloadTask(withResumeData:)`; `nil` if the task cannot be resumed.
+  /// The data for `FerrySession.downloadTask(withResumeData:)`; `nil` if the download cannot continue.
   public var downloadTaskResumeData: Data?
+  /// The data for `FerrySession.uploadTask(withResumeData:)`; `nil` if the upload cannot continue.
+  public var uploadTaskResumeData: Data?
   /// The response's status, if it is the cause (`Code.httpStatus`).
   public let statusCode: Int?
 
@@ -77,7 +79,7 @@ extension FerryError.Code {
   public static let resourceUnavailable = Self(rawValue: -1008)
   /// There is no usable network.
   public static let notConnectedToInternet = Self(rawValue: -1009)
-  /// The redirect leads nowhere.
+  /// The redirect has no valid location.
   public static let redirectToNonExistentLocation = Self(rawValue: -1010)
   /// The response is malformed.
   public static let badServerResponse = Self(rawValue: -1011)
@@ -85,9 +87,9 @@ extension FerryError.Code {
   public static let userCancelledAuthentication = Self(rawValue: -1012)
   /// The origin requires a login.
   public static let userAuthenticationRequired = Self(rawValue: -1013)
-  /// The body's coding cannot be decoded.
+  /// The response's content coding, such as gzip, cannot be decoded.
   public static let cannotDecodeRawData = Self(rawValue: -1015)
-  /// The body's content cannot be decoded.
+  /// The response's content cannot be decoded. Ferry reports `cannotDecodeRawData`.
   public static let cannotDecodeContentData = Self(rawValue: -1016)
   /// The response cannot be parsed.
   public static let cannotParseResponse = Self(rawValue: -1017)
@@ -107,7 +109,7 @@ extension FerryError.Code {
   public static let serverCertificateHasBadDate = Self(rawValue: -1201)
   /// The server's certificate is not trusted.
   public static let serverCertificateUntrusted = Self(rawValue: -1202)
-  /// The server's certificate has an unknown authority.
+  /// The server's certificate has an unknown certificate authority.
   public static let serverCertificateHasUnknownRoot = Self(rawValue: -1203)
   /// The server's certificate is not valid yet.
   public static let serverCertificateNotYetValid = Self(rawValue: -1204)
@@ -122,15 +124,15 @@ extension FerryError.Code {
   /// The file of a download cannot be written.
   public static let cannotWriteToFile = Self(rawValue: -3003)
 
-  /// The operator's rules refuse the origin.
+  /// The operator's rules refuse the origin's network address.
   public static let destinationNotPermitted = Self(rawValue: 1)
-  /// The tenant has used up its room.
+  /// The tenant has reached its quota.
   public static let quotaExceeded = Self(rawValue: 2)
   /// The body exceeds the operator's limit.
   public static let bodyTooLarge = Self(rawValue: 3)
   /// All attempts have failed.
   public static let attemptLimitReached = Self(rawValue: 4)
-  /// The body is not the expected one.
+  /// The size or digest of the body differs from `FerrySessionTask.expected`.
   public static let contentMismatch = Self(rawValue: 5)
   /// The file at the task's destination cannot be written.
   public static let destinationFailed = Self(rawValue: 6)

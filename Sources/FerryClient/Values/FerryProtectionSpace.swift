@@ -48,7 +48,8 @@ public final class FerryProtectionSpace: Sendable {
   public func isProxy() -> Bool { proxy }
   /// Whether the password does not travel as plain text.
   public var receivesCredentialSecurely: Bool {
-    `protocol` == "https" || authenticationMethod != NSURLAuthenticationMethodHTTPBasic
+    let plain = [NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodDefault]
+    return `protocol` == "https" || !plain.contains(authenticationMethod)
   }
 }
 

@@ -40,20 +40,20 @@ public struct FerryRequest: Sendable, Hashable {
   /// The class of the request's traffic.
   public var networkServiceType = NetworkServiceType.default
 
-  /// Creates a request. Without a value, the session's applies.
+  /// Creates a request. Without a policy or an interval, the task uses that of its session.
   public init(url: URL, cachePolicy: CachePolicy? = nil, timeoutInterval: Double? = nil) {
     self.url = url
     requestCachePolicy = cachePolicy
     requestTimeoutInterval = timeoutInterval
   }
 
-  /// The use of the cache, with the default of URLSession.
+  /// The use of the cache. Without a value, it is `useProtocolCachePolicy`, and the task uses the policy of its session.
   public var cachePolicy: CachePolicy {
     get { requestCachePolicy ?? .useProtocolCachePolicy }
     set { requestCachePolicy = newValue }
   }
 
-  /// Seconds without any progress, with the default of URLSession.
+  /// Seconds without any progress. Without a value, they are 60, and the task uses the interval of its session.
   public var timeoutInterval: Double {
     get { requestTimeoutInterval ?? 60 }
     set { requestTimeoutInterval = newValue }

@@ -15,8 +15,8 @@ public class FerryResponse: @unchecked Sendable {
   /// A name for a file with the body.
   public let suggestedFilename: String?
 
-  init(_ json: JSONValue) {
-    url = json["url"]?.string.flatMap { URL(string: $0) }
+  init(_ json: JSONValue, url: URL? = nil) {
+    self.url = url ?? json["url"]?.string.flatMap { URL(string: $0) }
     mimeType = json["mimeType"]?.string
     expectedContentLength = json["expectedContentLength"]?.integer ?? NSURLSessionTransferSizeUnknown
     textEncodingName = json["textEncodingName"]?.string
@@ -35,12 +35,12 @@ public final class HTTPFerryResponse: FerryResponse, @unchecked Sendable {
   /// Whether the response comes from the session's cache.
   public let isFromCache: Bool
 
-  override init(_ json: JSONValue) {
+  override init(_ json: JSONValue, url: URL? = nil) {
     statusCode = json["status"]?.integer.map { Int($0) } ?? 0
     allHeaderFields = json["headers"]?.stringMembers ?? [:]
     httpVersion = json["httpVersion"]?.string
     isFromCache = json["fromCache"]?.bool ?? false
-    super.init(json)
+    super.init(json, url: url)
   }
 
   /// Returns the value of a header field. The case of the name does not matter.

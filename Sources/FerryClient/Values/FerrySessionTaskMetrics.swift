@@ -3,10 +3,10 @@ internal import JSON
 
 /// The measured times of a task. `URLSessionTaskMetrics` in Apple's URLSession.
 public final class FerrySessionTaskMetrics: Sendable {
-  /// One request and its response.
+  /// The metrics of each request, in order.
   public let transactionMetrics: [FerrySessionTaskTransactionMetrics]
   /// The interval from the creation of the task to its end.
-  public let taskInterval: Range<Date>
+  public let taskInterval: DateInterval
   /// The number of redirects.
   public let redirectCount: Int
 
@@ -15,7 +15,7 @@ public final class FerrySessionTaskMetrics: Sendable {
       FerrySessionTaskTransactionMetrics.init)
     let start = json["taskInterval"]?["start"]?.date ?? .distantPast
     let end = json["taskInterval"]?["end"]?.date ?? start
-    taskInterval = start..<max(start, end)
+    taskInterval = DateInterval(start: start, end: max(start, end))
     redirectCount = json["redirectCount"]?.integer.map { Int($0) } ?? 0
   }
 }
@@ -25,10 +25,10 @@ public struct FerrySessionTaskTransactionMetrics: Sendable {
   /// The source of a response.
   public enum ResourceFetchType: String, Sendable { case unknown, networkLoad, localCache }
 
-  /// The URL of the request.
-  public let url: URL?
-  /// The status of the response.
-  public let statusCode: Int?
+  /// The request, with its URL and method only.
+  public let request: FerryRequest?
+  /// The response, with its URL and status only; `nil` if there was none.
+  public let response: FerryResponse?
   /// The version of HTTP, such as `h2`.
   public let networkProtocolName: String?
   /// Whether the connection was used before.
@@ -37,6 +37,10 @@ public struct FerrySessionTaskTransactionMetrics: Sendable {
   public let isProxyConnection: Bool
   /// The source of the response.
   public let resourceFetchType: ResourceFetchType
+  /// The service's own address.
+  public let localAddress: String?
+  /// The service's own port.
+  public let localPort: Int?
   /// The origin's address.
   public let remoteAddress: String?
   /// The origin's port.
@@ -45,16 +49,28 @@ public struct FerrySessionTaskTransactionMetrics: Sendable {
   public let negotiatedTLSProtocolVersion: String?
   /// The cipher suite of TLS.
   public let negotiatedTLSCipherSuite: String?
+  /// Whether the operator classifies the interface as cellular.
+  public let isCellular: Bool
+  /// Whether the operator classifies the interface as expensive.
+  public let isExpensive: Bool
+  /// Whether the operator classifies the interface as constrained.
+  public let isConstrained: Bool
   private let dates: [String: Date]
   private let counts: [String: Int64]
 
   init(_ json: JSONValue) {
-    url = json["request"]?["url"]?.string.flatMap { URL(string: $0) }
-    statusCode = json["response"]?["status"]?.integer.map { Int($0) }
+    let request = FerryRequest(json["request"])
+    self.request = request
+    response = json["response"].flatMap { $0.isNull ? nil : HTTPFerryResponse($0, url: request?.url) }
     networkProtocolName = json["networkProtocolName"]?.string
     isReusedConnection = json["isReusedConnection"]?.bool ?? false
     isProxyConnection = json["isProxyConnection"]?.bool ?? false
     resourceFetchType = json["resourceFetchType"]?.string.flatMap(ResourceFetchType.init) ?? .unknown
+    localAddress = json["localAddress"]?.string
+    localPort = json["localPort"]?.integer.map { Int($0) }
+    isCellular = json["isCellular"]?.bool ?? false
+    isExpensive = json["isExpensive"]?.bool ?? false
+    isConstrained = json["isConstrained"]?.bool ?? false
     remoteAddress = json["remoteAddress"]?.string
     remotePort = json["remotePort"]?.integer.map { Int($0) }
     negotiatedTLSProtocolVersion = json["negotiatedTLSProtocolVersion"]?.string

@@ -86,8 +86,8 @@ public struct FerryWebhook: Sendable {
   /// An invalid message gets 401 and does not reach the handler. If the handler throws an error, reply 500, so that the
   /// service sends the message again.
   ///
-  /// - Parameter handler: returns the answer to the decision that the message asks for. With `nil`, the service decides
-  ///   later.
+  /// - Parameter handler: returns the answer to the decision that the message asks for. With `nil`, the decision stays open
+  ///   until another client answers it, or until it expires.
   public func respond(
     headers: [String: String], body: Data,
     handler: (FerryWebhookMessage) async throws -> FerryDecisionAnswer?

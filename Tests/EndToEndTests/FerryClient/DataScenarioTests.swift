@@ -75,6 +75,18 @@ import Testing
     #expect(read == ScenarioOrigin.body && (response as? HTTPFerryResponse)?.statusCode == 200)
   }
 
+  @Test func `lines of a body have no ends`() async throws {
+    var request = FerryRequest(url: fixture.url("/echo"))
+    request.httpMethod = "PUT"
+    for (body, lines) in [("a\r\nb\n\n\rc", ["a", "b", "", "\rc"]), ("ü\n", ["ü"]), ("", [])] {
+      request.httpBody = Data(body.utf8)
+      let (bytes, _) = try await fixture.session().bytes(for: request)
+      var read: [String] = []
+      for try await line in bytes.lines { read.append(line) }
+      #expect(read == lines)
+    }
+  }
+
   @Test func `coded body arrives decoded`() async throws {
     let coded = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJV8hAkACAiPnlEQAAAA=="))
     let origin = TestOrigin { _, socket in
@@ -241,6 +253,19 @@ import Testing
     #expect(
       result.calls.filter { $0 != "sent" } == ["created", "body", "response", "data", "metrics", "complete"])
     #expect(String(decoding: result.data, as: UTF8.self) == "streamed")
+  }
+
+  @Test func `upload without a body ends with the reason`() async {
+    struct Broken: Error {}
+    var request = FerryRequest(url: fixture.url("/echo"))
+    request.httpMethod = "POST"
+    for body in [nil, FerryBodyStream(length: 4) { throw Broken() }] {
+      let recorder = DataRecorder()
+      recorder.body = body
+      fixture.session(recorder).uploadTask(withStreamedRequest: request).resume()
+      await recorder.end()
+      #expect(recorder.result.error?.code == .requestBodyStreamExhausted)
+    }
   }
 
   @Test(arguments: ["POST", "PUT", "PATCH"]) func `body stream of a request is sent`(

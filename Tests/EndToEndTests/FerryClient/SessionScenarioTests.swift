@@ -160,6 +160,16 @@ import Testing
     #expect(recorder.calls == ["invalid"] && recorder.result.error?.code == .serviceRefused)
   }
 
+  @Test func `list of a background session has the tasks of an earlier run`() async throws {
+    let configuration = fixture.configuration(.background(withIdentifier: "earlier"))
+    await fixture.session(FullRecorder(), configuration).flush()
+    let listed = try fixture.ferry.call("GET", "/v1/sessions?limit=500").json["items"]?.elements ?? []
+    let session = try #require(listed.first { $0["identifier"]?.string == "earlier" }?.id)
+    let task = try fixture.ferry.create(fixture.url("/").absoluteString, session: session, resume: false)
+    let later = fixture.session(FullRecorder(), configuration)
+    #expect(await later.allTasks.map(\.id) == [task])
+  }
+
   @Test func `reset and flush of a session without tasks create no session in the service`() async throws {
     func count() throws -> Int? {
       try fixture.ferry.call("GET", "/v1/sessions?limit=500").json["items"]?.elements?.count
@@ -298,7 +308,7 @@ import Testing
 }
 
 /// A task's delegate with one method.
-private final class TaskOnlyRecorder: CallRecorder, FerrySessionTaskDelegate, @unchecked Sendable {
+final class TaskOnlyRecorder: CallRecorder, FerrySessionTaskDelegate, @unchecked Sendable {
   override var decisions: FerryDecisions { [] }
   func urlSession(
     _ session: FerrySession, task: FerrySessionTask, didCompleteWithError error: (any Error)?

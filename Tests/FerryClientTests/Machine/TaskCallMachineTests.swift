@@ -162,6 +162,16 @@ import Testing
       ])
   }
 
+  @Test func `failed body cancels the task, which ends with the reason`() {
+    let reason = FerryError(.requestBodyStreamExhausted)
+    var machine = TaskCallMachine(kind: .upload, style: .delegate)
+    _ = machine.handle(.resume)
+    #expect(machine.handle(.bodyFailed(reason)).map(\.words) == ["cancel"])
+    #expect(machine.handle(.bodyFailed(FerryError(.unknown))).isEmpty)
+    _ = machine.handle(.event(.completed(FerryError(.cancelled), size: nil)))
+    #expect(machine.error?.code == .requestBodyStreamExhausted)
+  }
+
   @Test func `refused creation ends the task`() {
     _ = run(
       .data, .delegate, [(.resume, ["create"]), (.refused(FerryError(.badURL)), ["complete -1000", "end"])])

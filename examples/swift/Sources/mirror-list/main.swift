@@ -2,6 +2,7 @@
 // Usage: mirror-list DIRECTORY URL…
 import FerryClient
 import Foundation
+import Synchronization
 
 func exitWithUsage() -> Never {
   FileHandle.standardError.write(Data("usage: mirror-list DIRECTORY URL…\n".utf8))
@@ -12,6 +13,7 @@ final class Progress: FerrySessionDownloadDelegate {
   // The service follows redirects and evaluates servers itself.
   var decisions: FerryDecisions { [] }
   let directory: URL
+  private let hasFailed = Mutex(false)
 
   init(directory: URL) { self.directory = directory }
 
@@ -26,14 +28,21 @@ final class Progress: FerrySessionDownloadDelegate {
     let target = directory.appendingPathComponent(name(of: downloadTask))
     do { try FileManager.default.moveItem(at: location, to: target) } catch {
       print("\(target.path): \(error)")
+      hasFailed.withLock { $0 = true }
     }
   }
 
   func urlSession(
     _ session: FerrySession, task: FerrySessionTask, didCompleteWithError error: (any Error)?
-  ) { print("\(name(of: task)): \(error.map { "\($0)" } ?? "done")") }
+  ) {
+    print("\(name(of: task)): \(error.map { "\($0)" } ?? "done")")
+    if error != nil { hasFailed.withLock { $0 = true } }
+  }
 
-  func urlSession(_ session: FerrySession, didBecomeInvalidWithError error: (any Error)?) { exit(0) }
+  func urlSession(_ session: FerrySession, didBecomeInvalidWithError error: (any Error)?) {
+    if let error { print("failed: \(error)") }
+    exit(error != nil || hasFailed.withLock { $0 } ? 1 : 0)
+  }
 
   private func name(of task: FerrySessionTask) -> String {
     task.response?.suggestedFilename ?? task.originalRequest?.url?.lastPathComponent ?? "file"
