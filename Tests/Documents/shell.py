@@ -12,6 +12,16 @@ serve() {
 stop() { [ -z "$service" ] || { kill $service 2>/dev/null || true; wait $service; service=; }; }
 waits() { for _ in {1..1200}; do ! "$@" || return 0; sleep 0.1; done; return 1; }
 draining() { [ "$(curl -s -o /dev/null -w '%{http_code}' 127.0.0.1:$1/readyz)" = 503 ]; }
+# Waits until an event arrives while its stream is open. The first argument is a command with the URL, the others are options.
+streams() {
+  $1/v1/events "${@:2}" -N >events.txt & local stream=$!
+  waits arrives "$@"
+  kill $stream
+}
+arrives() {
+  $1/v1/tasks "${@:2}" -H 'Content-Type: application/json' -d '{"kind": "data", "request": {"url": "http://127.0.0.1:9/"}}' >/dev/null
+  grep -q task.didCreate events.txt
+}
 create() { curl -fsS 127.0.0.1:8080/v1/tasks -H 'Content-Type: application/json' -d "$1" | jq -r .id; }
 """
 

@@ -124,9 +124,11 @@ THROUGH_PROXY = """
 curl="curl -fsSk --retry 60 --retry-connrefused --retry-delay 1 --resolve ferry.example:443:127.0.0.1 https://ferry.example:443"
 $curl/v1/sessions -H 'Authorization: Bearer secret'
 head -c 3000000 /dev/zero | $curl/v1/files -H 'Authorization: Bearer secret' -H 'Content-Type: text/plain' --data-binary @-
+streams "$curl" -H 'Authorization: Bearer secret'
 kill $proxy; wait $proxy || true
 """
 THROUGH_PREFIX = """
 curl -fsS --retry 60 --retry-connrefused --retry-delay 1 127.0.0.1:443/ferry/ -H 'Accept: text/html' | grep '<title>'
+streams "curl -fsS 127.0.0.1:443/ferry"
 kill $proxy; wait $proxy || true
 """
