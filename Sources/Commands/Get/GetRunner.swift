@@ -18,6 +18,8 @@ struct GetRunner {
   enum Ending { case done, interrupted }
 
   private static let tick = Duration.milliseconds(200)
+  /// The size up to which a copied body stays in the service until its state is deleted. A deletion costs more than such a body.
+  private static let smallBody = 32 << 10
 
   let tasks: GetTasks
   let state: GetState
@@ -85,7 +87,9 @@ struct GetRunner {
       case .created(let results): perform(board.didCreate(results))
       case .retried(let item, let result): perform(board.didRetry(item: item, result))
       case .fetched(let item, let result):
-        if !keepsBodies, case .success = result, let task = board.items[item].task {
+        if !keepsBodies, case .success(let file) = result, file.size > Self.smallBody,
+          let task = board.items[item].task
+        {
           Task { [tasks] in await tasks.deleteBody(task) }
         }
         perform(board.didFetch(item: item, result))
