@@ -242,6 +242,29 @@ import Testing
     #expect(try await cookies(fixture.session(), after: "/cookie") == "fruit=apple")
   }
 
+  @Test func `storage lists, sets and deletes the cookies of its session`() async throws {
+    let session = fixture.session()
+    let storage = session.httpCookieStorage
+    #expect(try await storage.cookies.isEmpty)
+    let later = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + 1000).rounded())
+    let set = FerryHTTPCookie(
+      name: "a", value: "1", domain: "127.0.0.1", path: "/request", expiresDate: later, isHTTPOnly: true,
+      sameSitePolicy: .lax)
+    try await storage.setCookie(set)
+    #expect(try await cookies(session, after: "/cookie") == "a=1; fruit=apple")
+    #expect(try await storage.cookies.map(\.name) == ["a", "fruit"])
+    #expect(try await storage.cookies.first == set)
+    #expect(try await storage.cookies(for: fixture.url("/other")).map(\.name) == ["fruit"])
+    try await storage.deleteCookie(set)
+    #expect(try await cookies(session, after: "/request") == "fruit=apple")
+    try await storage.removeCookies()
+    #expect(try await cookies(session, after: "/request") == nil)
+    let error = await #expect(throws: FerryError.self) {
+      try await storage.setCookie(FerryHTTPCookie(name: "b", value: "2", domain: ".com"))
+    }
+    #expect(error?.code == .serviceRefused && error?.message.contains("domain") == true, "\(error as Any)")
+  }
+
   @Test func `cookie of a redirect is sent with the next request`() async throws {
     let (data, _) = try await fixture.session().data(from: fixture.url("/cookie-redirect"))
     #expect(String(decoding: data, as: UTF8.self).contains("cookie: fruit=pear"))
