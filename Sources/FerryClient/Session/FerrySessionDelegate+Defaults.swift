@@ -1,14 +1,18 @@
 public import FoundationEssentials
+internal import Synchronization
 
 // A method without an implementation of the program. If the object is the task's own delegate, the session's delegate receives the call.
 
 extension FerrySession {
-  /// Calls the session's delegate on its queue, and returns the answer.
+  /// Calls the session's delegate on its queue, and returns the first answer.
   fileprivate func ask<Answer: Sendable>(
     _ call: @escaping @Sendable (@escaping @Sendable (Answer) -> Void) -> Void
   ) async -> Answer {
     await withCheckedContinuation { continuation in
-      delegateQueue.enqueue { call { continuation.resume(returning: $0) } }
+      let waiting = Mutex<CheckedContinuation<Answer, Never>?>(continuation)
+      delegateQueue.enqueue {
+        call { answer in waiting.withLock { $0.take() }?.resume(returning: answer) }
+      }
     }
   }
 }

@@ -4,7 +4,7 @@ internal import JSON
 public final class FerryCredential: Sendable {
   /// How long Ferry keeps the credential.
   public enum Persistence: String, Sendable, CaseIterable {
-    /// For one attempt.
+    /// For the task only.
     case none
     /// Until the session is invalid, in the service's memory.
     case forSession
