@@ -243,13 +243,13 @@ final class Exchange: @unchecked Sendable {
 
   /// Serves libmicrohttpd's content reader.
   fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    guard let source, !clientLeft else { return cmhd_end_with_error }
+    guard let source, !clientLeft else { return breakOff() }
     switch source.read(maximum: buffer.count) {
     case .bytes(let bytes):
       stream.write(bytes, into: buffer)
       return bytes.count
     case .end: return cmhd_end_of_stream
-    case .failed: return cmhd_end_with_error
+    case .failed: return breakOff()
     case .wait:
       if daemon.isDraining, source.isEndless { return cmhd_end_of_stream }
       departure.start(for: self)
@@ -257,6 +257,15 @@ final class Exchange: @unchecked Sendable {
       suspend()
       return 0
     }
+  }
+
+  /// Ends the connection before the end of the reply.
+  ///
+  /// libmicrohttpd 0.9 marks the connection as closed, and closes it at its next visit. It visits all connections with a custom timeout, but
+  /// of the others only those that have been idle longest. So a client would wait until an older idle connection ends.
+  private func breakOff() -> Int {
+    cmhd_set_timeout(connection, 1)
+    return cmhd_end_with_error
   }
 
   var isStreaming: Bool { source != nil }

@@ -41,10 +41,12 @@ package struct JSONParser {
   /// The initial capacity of `records`.
   private static let expectedRecords = 16
   private let maximumDepth: Int
+  /// The depth that fits into the stack of every thread. Documents of Ferry itself have less.
+  private static let recursion = 512
   private let maximumValues: Int
 
   package init(isLimited: Bool = true) {
-    maximumDepth = isLimited ? Limits.jsonDepth.value : .max
+    maximumDepth = isLimited ? Limits.jsonDepth.value : Self.recursion
     maximumValues = isLimited ? Limits.jsonValues.value : .max
   }
 

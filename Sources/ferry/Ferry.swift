@@ -18,6 +18,16 @@ struct Ferry: AsyncParsableCommand {
 
   static func main() async {
     ProcessLimits.boundHeap()
+    // Swift would replace the bytes, so that two names could become one.
+    for number in 1..<max(1, CommandLine.argc) {
+      guard let text = unsafe CommandLine.unsafeArgv[Int(number)],
+        unsafe String(validatingCString: text) == nil
+      else {
+        continue
+      }
+      ErrorOutput.write("argument \(number) is not UTF-8 text; rename the file, or escape the URL")
+      Glibc.exit(EX_USAGE)
+    }
     do {
       var command = try await asyncParseAsRoot()
       if var command = command as? any AsyncParsableCommand {

@@ -1,5 +1,7 @@
 @testable import HTTPServer
 import HTTPTypes
+import EventLoop
+import Synchronization
 import TestSupport
 import Testing
 
@@ -78,6 +80,46 @@ import Testing
         #expect(replies.hasPrefix("HTTP/1.1 400 ") || replies.hasPrefix("HTTP/1.1 408 "))
         #expect(replies.components(of: "HTTP/1.1 ") == 1)
       }
+    }
+  }
+
+  private final class Failing: ResponseSource {
+    private let reads = Mutex(0)
+    private let waker = Mutex<ResponseWaker?>(nil)
+    func attach(_ waker: ResponseWaker) { self.waker.withLock { $0 = waker } }
+    func read(maximum: Int) -> ResponseChunk {
+      let number = reads.withLock { reads in
+        reads += 1
+        return reads
+      }
+      if number == 1 { return .bytes(Array("begin".utf8)) }
+      if number == 2 {
+        let waker = waker.withLock { $0 }
+        POSIXThread.spawn(name: "failing") { waker?.wake() }
+        return .wait
+      }
+      return .failed
+    }
+    func close() {}
+  }
+
+  /// libmicrohttpd 0.9 visits a closed connection only after all connections that have been idle for longer.
+  @Test(arguments: [0, 1, 3], [nil, 100 as Int64]) func `reply that fails ends its connection`(
+    idle count: Int, length: Int64?
+  ) async throws {
+    let handler: HTTPHandler = { request in
+      guard request.path == "/fails" else { return await ServerHarness.echo(request) }
+      return ServerResponse(status: .ok, body: .source(Failing(), length: length))
+    }
+    var limits = HTTPServer.Limits()
+    limits.idleSeconds = 3600
+    try await ServerHarness.withServer(limits: limits, handler) { port in
+      let idle = try (0..<count).map { _ in try HTTPClient(port: port) }
+      for client in idle { #expect(try client.send("GET", "/").status == 200) }
+      let socket = try Socket(connectingTo: port)
+      try socket.write("GET /fails HTTP/1.1\r\n\(Self.host)\r\n")
+      #expect(try ServerHarness.everything(socket).contains("begin"))
+      for client in idle { #expect(try client.send("GET", "/").status == 200) }
     }
   }
 

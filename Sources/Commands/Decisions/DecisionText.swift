@@ -1,3 +1,4 @@
+internal import FerryClient
 internal import JSON
 
 /// A decision as lines for people.
@@ -57,7 +58,7 @@ struct DecisionText {
     return lines.map(PlainText.safe)
   }
 
-  private var status: String { StatusText.of(Int(data["response"]?["status"]?.integer ?? 0)) }
+  private var status: String { HTTPStatusText.of(Int(data["response"]?["status"]?.integer ?? 0)) }
 
   private var place: String {
     let port = space?["port"]?.integer.map { ":\($0)" } ?? ""

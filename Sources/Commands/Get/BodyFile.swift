@@ -21,7 +21,14 @@ struct BodyFile {
         try journal(key, record.name, file)
         return .success(file)
       }
-      let draft = state.file(".ferry-\(key).part")
+      if let output, let descriptor = Self.openStream(state.file(output)) {
+        defer { close(descriptor) }
+        try await copy(body, task: task, to: descriptor, path: output)
+        return .success(.init(path: state.file(output), size: body.size, sha256: body.sha256))
+      }
+      // The temporary file is in the directory of the file, so that a new name suffices at the end.
+      let directory = output.map { Self.directory(of: state.file($0)) }
+      let draft = GetState.file(".ferry-\(key).part", in: directory ?? state.target)
       do throws(TransferItem.Failure) {
         try await copy(body, task: task, to: draft)
         return .success(try place(draft, body, key: key))
@@ -41,10 +48,30 @@ struct BodyFile {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
     guard descriptor >= 0 else { throw fileFailure(path) }
     defer { close(descriptor) }
+    try await copy(body, task: task, to: descriptor, path: path)
+    guard fsync(descriptor) == 0 else { throw fileFailure(path) }
+  }
+
+  private func copy(
+    _ body: TransferItem.Body, task: String, to descriptor: Int32, path: String
+  ) async throws(TransferItem.Failure) {
     try await Self.copy(body, task: task, from: connection) { (bytes) throws(TransferItem.Failure) in
       guard DescriptorTransfer.writeAll(bytes, to: descriptor) else { throw fileFailure(path) }
     }
-    guard fsync(descriptor) == 0 else { throw fileFailure(path) }
+  }
+
+  /// Opens a device or a pipe; `nil` for a regular file and for a name without a file.
+  private static func openStream(_ path: String) -> Int32? {
+    var information = stat()
+    guard stat(path, &information) == 0, information.st_mode & S_IFMT != S_IFREG else { return nil }
+    let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+    return descriptor >= 0 ? descriptor : nil
+  }
+
+  /// Returns the directory of a path.
+  static func directory(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// Reads a body from the service, and compares it with its size and digest.

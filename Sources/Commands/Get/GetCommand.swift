@@ -94,6 +94,12 @@ struct GetCommand: AsyncParsableCommand {
     guard output != "-" || !json else {
       throw ValidationError("--json and --output - both use standard output; choose one")
     }
+    guard !detach || output == nil && directory == nil && !json else {
+      throw ValidationError(
+        "--detach leaves the bodies in the service and prints ids, so --output, --directory and --json have no use with it"
+      )
+    }
+    guard output != "" else { throw ValidationError("output: the name is empty") }
     guard !quiet || !json else { throw ValidationError("--quiet and --json are both given; choose one") }
     if let sha256,
       sha256.count != 64 || !sha256.allSatisfy(\.isHexDigit) || !sha256.utf8.allSatisfy({ $0 < 0x80 })
@@ -148,6 +154,7 @@ struct GetCommand: AsyncParsableCommand {
     }
     let environment = ProcessInfo.processInfo.environment
     let (target, base) = try targetDirectory()
+    try checkOutput(in: target)
     var plan = try plan()
     if detach, let address {
       return try await createOnly(
@@ -156,6 +163,10 @@ struct GetCommand: AsyncParsableCommand {
     let interrupts = Interrupts.first()
     let state = try GetState(target: target, environment: environment)
     plan.directoryLabel = state.label
+    for index in plan.sources.indices {
+      plan.sources[index].item.hasOtherOptions = state.hasOtherOptions(
+        plan.sources[index].item.key, plan.line(index))
+    }
     var own: OwnService?
     let connection: ServiceConnection
     if let address {
@@ -169,7 +180,8 @@ struct GetCommand: AsyncParsableCommand {
     var runner = GetRunner(
       GetTasks(connection: connection, plan: plan), state,
       board: TransferBoard(plan.sources.map(\.item), window: jobs ?? Self.window, tries: tries),
-      display: GetOutput(form, base: base, .error), output: output, keepsBodies: own == nil)
+      display: GetOutput(form, base: base, .error), output: output, keepsBodies: own == nil,
+      serviceRuns: { [own] in own?.isRunning ?? true })
     let ending: Result<GetRunner.Ending, CommandFailure>
     do throws(CommandFailure) { ending = .success(try await runner.run(interrupts)) } catch {
       ending = .failure(error)
@@ -182,8 +194,10 @@ struct GetCommand: AsyncParsableCommand {
       throw CommandFailure(.interrupted)
     case .done:
       runner.display.finish(runner.board)
+      // Without a file and without bytes from which a download could continue, the state has no use.
+      let isUseless = runner.board.firstFailure == nil || runner.board.hasNothingToContinue
+      if !runner.hasOthers, isUseless { state.remove() }
       if let failure = runner.board.firstFailure { throw CommandFailure(failure.cause) }
-      if !runner.hasOthers { state.remove() }
       if let failure = runner.display.failure { throw failure }
     }
   }
@@ -213,9 +227,26 @@ struct GetCommand: AsyncParsableCommand {
     return (String(cString: resolved), String(cString: current) + "/")
   }
 
+  /// Checks that the file of `--output` can be written, before anything is downloaded.
+  private func checkOutput(in target: String) throws(CommandFailure) {
+    guard let output, output != "-" else { return }
+    let path = GetState.file(output, in: target)
+    var information = stat()
+    let exists = stat(path, &information) == 0
+    guard !exists || information.st_mode & S_IFMT != S_IFDIR else {
+      throw CommandFailure(.file, "\(path) is a directory; name a file, or use --directory")
+    }
+    // Bytes go directly to a device or a pipe.
+    if exists, information.st_mode & S_IFMT != S_IFREG { return }
+    let parent = BodyFile.directory(of: path)
+    guard access(parent, W_OK | X_OK) == 0 else {
+      throw CommandFailure(.file, "\(parent) cannot be written: \(ProcessHandle.text(ofError: errno))")
+    }
+  }
+
   private func plan() throws -> GetPlan {
     var given = urls
-    if let input { given += GetPlan.urls(ofList: try list(input)) }
+    if let input { given += GetPlan.urls(ofList: try InputFile.text(input)) }
     guard !given.isEmpty else { throw CommandFailure(.usage, "input: the list has no URL") }
     guard given.count == 1 || output == nil else {
       throw CommandFailure(
@@ -240,22 +271,15 @@ struct GetCommand: AsyncParsableCommand {
       let key = GetState.key(url: bare, output: output)
       // A URL that is given twice is one file.
       guard keys.insert(key).inserted else { continue }
-      plan.sources.append(
-        .init(
-          url: user.map { GetPlan.url(url, withUser: $0) } ?? url, item: TransferItem(url: bare, key: key)))
+      var item = TransferItem(url: bare, key: key)
+      item.sha256 = sha256?.lowercased()
+      plan.sources.append(.init(url: user.map { GetPlan.url(url, withUser: $0) } ?? url, item: item))
     }
     (plan.headers, plan.labels, plan.statuses) = (try fields(), try labels(), try statuses())
     (plan.sha256, plan.tries, plan.webhook) = (sha256, tries, webhook)
     plan.timeout = timeout
     plan.bytesPerSecond = limitRate.flatMap { Quantities.byteCount($0) }
     return plan
-  }
-
-  private func list(_ path: String) throws(CommandFailure) -> String {
-    let name = path == "-" ? "/dev/stdin" : path
-    do { return try String(contentsOfFile: name, encoding: .utf8) } catch {
-      throw CommandFailure(.file, "\(path) cannot be read as UTF-8 text")
-    }
   }
 
   /// Creates the tasks and prints their ids.

@@ -6,7 +6,7 @@ struct GetPlan: Sendable {
   struct Source: Sendable, Equatable {
     /// The URL for the service, which may have a user and password.
     let url: String
-    let item: TransferItem
+    var item: TransferItem
   }
 
   var sources: [Source] = []

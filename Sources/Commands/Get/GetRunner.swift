@@ -29,6 +29,10 @@ struct GetRunner {
   let keepsBodies: Bool
   var board: TransferBoard
   var display: GetOutput
+  /// Whether the command's own service runs; `true` for another service.
+  let serviceRuns: @Sendable () -> Bool
+  private var outage = ServiceOutage()
+  private var failure: CommandFailure?
   /// Whether tasks of other commands in this directory have no file yet.
   private(set) var hasOthers = false
   private let inputs: AsyncStream<Input>
@@ -36,7 +40,7 @@ struct GetRunner {
 
   init(
     _ tasks: GetTasks, _ state: GetState, board: TransferBoard, display: GetOutput, output: String?,
-    keepsBodies: Bool
+    keepsBodies: Bool, serviceRuns: @escaping @Sendable () -> Bool
   ) {
     self.tasks = tasks
     self.state = state
@@ -44,6 +48,7 @@ struct GetRunner {
     self.display = display
     self.output = output
     self.keepsBodies = keepsBodies
+    self.serviceRuns = serviceRuns
     (inputs, feed) = AsyncStream.makeStream()
   }
 
@@ -71,6 +76,7 @@ struct GetRunner {
     for await input in inputs {
       switch input {
       case .stream(.connected):
+        outage = ServiceOutage()
         guard hasBegun else {
           hasBegun = true
           try await begin()
@@ -79,6 +85,11 @@ struct GetRunner {
         refresh()
       case .stream(.disconnected(let error)):
         guard hasBegun else { throw CommandFailure(error) }
+        guard serviceRuns() else {
+          throw CommandFailure(
+            .unreachable, "the service of this command has ended; the same command continues the downloads")
+        }
+        try outage.note(error)
       case .stream(.didReset): refresh()
       case .stream(.event(let event)):
         guard let json = try? JSONParser.parse(event.data, isLimited: false) else { break }
@@ -99,7 +110,7 @@ struct GetRunner {
         display.draw(board, at: Self.now())
       case .interrupted: return .interrupted
       }
-      if let failure = display.failure { throw failure }
+      if let failure = failure ?? display.failure { throw failure }
       if hasBegun, board.isDone { return .done }
     }
     return .interrupted
@@ -141,6 +152,8 @@ struct GetRunner {
     for action in actions {
       switch action {
       case .create(let items):
+        let creations = items.map { (key: board.items[$0].key, creation: tasks.plan.line($0)) }
+        do throws(CommandFailure) { try state.record(creations) } catch { failure = failure ?? error }
         Task { [tasks, feed] in feed.yield(.created(await tasks.create(items))) }
       case .resume(let task): Task { [tasks] in await tasks.resume(task) }
       case .retry(let item, let task):

@@ -23,6 +23,8 @@ final class GetState: Sendable {
   private let lock: ProcessLock
   /// The places that earlier commands have recorded.
   let records: [String: Record]
+  /// The digests of the options of each file's latest task.
+  private let options: [String: String]
 
   var dataDirectory: String { path + "/data" }
   var serviceLog: String { path + "/service.log" }
@@ -52,6 +54,7 @@ final class GetState: Sendable {
       try PrivateFile.write(Array((target + "\n").utf8), to: path + "/target")
     }
     records = Self.records(in: path + "/files", target: target)
+    options = Self.options(in: path + "/options")
   }
 
   /// Returns the identity of a URL with its place, which labels its task.
@@ -59,9 +62,7 @@ final class GetState: Sendable {
     String(digest(url + "\n" + (output ?? "")).prefix(32))
   }
 
-  private static func digest(_ text: String) -> String {
-    Hexadecimal.text(Array(SHA256.hash(data: Array(text.utf8))))
-  }
+  private static func digest(_ text: String) -> String { digest(Array(text.utf8)) }
 
   private static func records(in journal: String, target: String) -> [String: Record] {
     var records: [String: Record] = [:]
@@ -83,7 +84,7 @@ final class GetState: Sendable {
   /// Returns the path of a name in the target directory.
   func file(_ name: String) -> String { Self.file(name, in: target) }
 
-  private static func file(_ name: String, in target: String) -> String {
+  static func file(_ name: String, in target: String) -> String {
     if name.hasPrefix("/") { return name }
     return target == "/" ? "/" + name : target + "/" + name
   }
@@ -99,16 +100,40 @@ final class GetState: Sendable {
         writer.field("sha256", file.sha256)
       }
     }
-    let bytes = writer.bytes + [0x0A]
-    let descriptor = open(journal, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw failure() }
-    defer { close(descriptor) }
-    guard DescriptorTransfer.writeAll(bytes, to: descriptor) else { throw failure() }
+    try append(writer.bytes + [0x0A], to: journal)
   }
 
-  private func failure() -> CommandFailure {
-    CommandFailure(.file, "\(journal) cannot be written: \(ProcessHandle.text(ofError: errno))")
+  private func append(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
+    let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    guard descriptor >= 0, DescriptorTransfer.writeAll(bytes, to: descriptor) else {
+      throw CommandFailure(.file, "\(path) cannot be written: \(ProcessHandle.text(ofError: errno))")
+    }
   }
+
+  // MARK: Options
+
+  private static func options(in file: String) -> [String: String] {
+    guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return [:] }
+    let words = text.split(separator: "\n").map { $0.split(separator: " ") }
+    return Dictionary(words.compactMap { $0.count == 2 ? (String($0[0]), String($0[1])) : nil }) { $1 }
+  }
+
+  /// Whether the latest task of a file was created with other options.
+  func hasOtherOptions(_ key: String, _ creation: [UInt8]) -> Bool {
+    options[key].map { $0 != Self.digest(creation) } ?? false
+  }
+
+  /// Records the options of tasks before they are created.
+  /// - Parameter creations: the creation of each task, by key.
+  func record(_ creations: [(key: String, creation: [UInt8])]) throws(CommandFailure) {
+    let lines = creations.map { "\($0.key) \(Self.digest($0.creation))\n" }
+    try append(Array(lines.joined().utf8), to: path + "/options")
+  }
+
+  private static func digest(_ bytes: [UInt8]) -> String { Hexadecimal.text(Array(SHA256.hash(data: bytes))) }
+
+  // MARK: Files
 
   /// Returns the finished files that still exist.
   func finishedFiles() -> [(key: String, file: TransferItem.PlacedFile)] {

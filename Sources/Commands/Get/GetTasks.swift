@@ -72,7 +72,8 @@ struct GetTasks {
   func known() async throws(ServiceError) -> [[TransferReport]] {
     guard let label = plan.directoryLabel else { return [] }
     let query = [("label", "\(GetLabels.directory):\(label)"), ("order", "newest")]
-    let tasks = try await ServicePages.items("/v1/tasks", query) { (request) async throws(ServiceError) in
+    let tasks = try await ServicePages.items("/v1/tasks", query, invalid: { $0 }) {
+      (request) async throws(ServiceError) in
       try await send(request).json()
     }
     return tasks.map { TransferReport.of(task: $0) }.filter { !$0.isEmpty }

@@ -33,6 +33,8 @@ struct OwnService {
 
   let connection: ServiceConnection
   private let state: GetState
+  /// Whether its process exists.
+  var isRunning: Bool { !ProcessRegistration.owners(in: state.dataDirectory).isEmpty }
 
   /// Starts the service of a state, or finds the one that an earlier command has left.
   /// - Parameter options: further options of `ferry serve`.

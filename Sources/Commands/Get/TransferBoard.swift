@@ -44,6 +44,13 @@ struct TransferBoard: Sendable {
   }
 
   var isDone: Bool { endedCount == items.count }
+  /// Whether no file is finished, and no failed download has bytes from which it could continue.
+  var hasNothingToContinue: Bool {
+    items.allSatisfy { item in
+      guard case .failed(let failure) = item.state else { return false }
+      return item.received == 0 || [.status, .usage, .refused].contains(failure.cause)
+    }
+  }
   /// The items whose bars are shown.
   var activeItems: [TransferItem] {
     inService.sorted().map { items[$0] }.filter {
@@ -61,6 +68,11 @@ struct TransferBoard: Sendable {
   mutating func skip(key: String, _ file: TransferItem.PlacedFile) -> [Action] {
     guard let index = itemsByKey[key], !items[index].isEnded else { return [] }
     items[index].received = file.size
+    if let failure = items[index].mismatch(file.sha256) {
+      let hint =
+        "; \(PlainText.safe(file.path)) is from an earlier command, and this command replaces it if you delete it"
+      return end(index, .failed(.init(cause: failure.cause, message: failure.message + hint)))
+    }
     return end(index, .skipped(file))
   }
 
@@ -173,6 +185,12 @@ struct TransferBoard: Sendable {
       items[index].body = body
       (items[index].received, items[index].expected) = (body.size, body.size)
     case .ended(let task, nil):
+      if let body = items[index].body, let failure = items[index].mismatch(body.sha256) {
+        // The task of an earlier command did not know the digest, so another transfer may bring the right body.
+        guard isEarlier else { return end(index, .failed(failure)) }
+        dropTask(index, task)
+        return []
+      }
       guard items[index].body != nil else {
         // The body has expired, or a client has deleted it.
         dropTask(index, task)
@@ -183,6 +201,10 @@ struct TransferBoard: Sendable {
       return fetch()
     case .ended(let task, let failure?):
       guard isEarlier else { return end(index, .failed(failure)) }
+      if items[index].hasOtherOptions {
+        dropTask(index, task)
+        return []
+      }
       items[index].state = .creating
       return [.retry(item: index, task: task)]
     }
@@ -193,9 +215,11 @@ struct TransferBoard: Sendable {
     "retry \(items[index].retries)" + (tries.map { "/\($0)" } ?? "")
   }
 
+  /// Leaves a task to the service, so that the item gets another.
   private mutating func dropTask(_ index: Int, _ task: String) {
     itemsByTask[task] = nil
     items[index].task = nil
+    items[index].body = nil
     items[index].state = .planned
     inService.remove(index)
   }

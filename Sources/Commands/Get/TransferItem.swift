@@ -50,6 +50,10 @@ struct TransferItem: Sendable, Equatable {
   let url: String
   /// The identity of the URL and the place in this directory, over all commands.
   let key: String
+  /// The digest that the user has given, in lower case.
+  var sha256: String?
+  /// Whether an earlier command asked for the same URL with other options.
+  var hasOtherOptions = false
   var state = State.planned
   var task: String?
   var received: Int64 = 0
@@ -70,6 +74,12 @@ struct TransferItem: Sendable, Equatable {
   init(url: String, key: String) {
     self.url = url
     self.key = key
+  }
+
+  /// The failure of a body with another digest than the user has given; `nil` if there is none.
+  func mismatch(_ digest: String) -> Failure? {
+    guard let sha256, sha256 != digest else { return nil }
+    return Failure(cause: .mismatch, message: "the body has the SHA-256 digest \(digest)")
   }
 
   var isEnded: Bool {

@@ -1,3 +1,4 @@
+internal import FerryClient
 internal import JSON
 internal import TransferModel
 
@@ -89,7 +90,7 @@ enum TransferReport: Sendable, Equatable {
 
   /// Returns the reason of another attempt, such as `503 Service Unavailable`.
   private static func reason(_ error: JSONValue?) -> String {
-    if let status = error?["status"]?.integer { return StatusText.of(Int(status)) }
+    if let status = error?["status"]?.integer { return HTTPStatusText.of(Int(status)) }
     return PlainText.safe(error?["message"]?.string ?? "the attempt failed")
   }
 
@@ -107,7 +108,7 @@ enum TransferReport: Sendable, Equatable {
     guard cause == .status, let status = error["status"]?.integer else {
       return TransferItem.Failure(cause: cause, message: message)
     }
-    return TransferItem.Failure(cause: cause, message: StatusText.of(Int(status)))
+    return TransferItem.Failure(cause: cause, message: HTTPStatusText.of(Int(status)))
   }
 }
 
@@ -117,21 +118,4 @@ enum GetLabels {
   static let directory = "ferry-get"
   /// The URL and the place.
   static let file = "ferry-get-file"
-}
-
-/// HTTP statuses with their reason phrases.
-enum StatusText {
-  private static let phrases = [
-    200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 206: "Partial Content",
-    301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified", 307: "Temporary Redirect",
-    308: "Permanent Redirect",
-    400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-    406: "Not Acceptable", 407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict",
-    410: "Gone", 416: "Range Not Satisfiable", 421: "Misdirected Request", 423: "Locked",
-    425: "Too Early", 429: "Too Many Requests", 451: "Unavailable For Legal Reasons",
-    500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
-    504: "Gateway Timeout", 507: "Insufficient Storage",
-  ]
-
-  static func of(_ status: Int) -> String { phrases[status].map { "\(status) \($0)" } ?? "status \(status)" }
 }

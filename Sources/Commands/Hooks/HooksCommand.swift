@@ -84,7 +84,7 @@ struct HooksListCommand: ClientCommand {
   }
 
   static func result(_ attempt: JSONValue) -> String {
-    attempt["status"]?.integer.map { StatusText.of(Int($0)) } ?? attempt["error"]?.string ?? "-"
+    attempt["status"]?.integer.map { HTTPStatusText.of(Int($0)) } ?? attempt["error"]?.string ?? "-"
   }
 }
 

@@ -60,7 +60,8 @@ extension ServiceConnection {
   func items(
     _ path: String, _ query: [(name: String, value: String)] = [], upTo limit: Int
   ) async throws(CommandFailure) -> [JSONValue] {
-    try await ServicePages.items(path, query, upTo: limit) { (request) async throws(CommandFailure) in
+    try await ServicePages.items(path, query, upTo: limit, invalid: { CommandFailure($0) }) {
+      (request) async throws(CommandFailure) in
       try await reply(request)
     }
   }

@@ -35,10 +35,14 @@ struct ServerOptions: ParsableArguments {
 
   /// Reads the option `--token-file`.
   static func token(in path: String) throws(CommandFailure) -> String {
-    guard let line = PrivateFile.line(path) else {
-      throw CommandFailure(.settings, "--token-file: \(path) has no line, or cannot be read")
+    let text: String
+    do throws(CommandFailure) { text = try InputFile.text(path) } catch {
+      throw CommandFailure(.settings, "--token-file: \(error.description)")
     }
-    return line
+    guard let line = text.split(whereSeparator: \.isNewline).first else {
+      throw CommandFailure(.settings, "--token-file: \(path) has no line")
+    }
+    return String(line)
   }
 
   /// The service that the user has named, or the one that listens on the default address.

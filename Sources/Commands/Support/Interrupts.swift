@@ -5,7 +5,7 @@ internal import Processes
 private nonisolated(unsafe) var wakeupPipe: Int32 = -1
 private nonisolated(unsafe) var signalCount: Int32 = 0
 
-/// SIGINT and SIGTERM of a command that cleans up. A second one ends the process at once.
+/// SIGINT, SIGTERM and SIGHUP of a command that cleans up. A second one ends the process at once.
 enum Interrupts {
   /// Returns a stream that ends at the first signal.
   static func first() -> AsyncStream<Never> {
@@ -21,7 +21,13 @@ enum Interrupts {
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     wakeupPipe = ends[1]
     let reading = ends[0]
-    for number in [SIGINT, SIGTERM] {
+    for number in [SIGINT, SIGTERM, SIGHUP] {
+      // `nohup` lets a command ignore SIGHUP.
+      var present = sigaction()
+      sigaction(number, nil, &present)
+      if number == SIGHUP, unsafeBitCast(present.__sigaction_handler.sa_handler, to: Int.self) == 1 {
+        continue
+      }
       signal(number) { _ in
         signalCount += 1
         if signalCount > 1 { _exit(130) }

@@ -1,3 +1,4 @@
+internal import FerryClient
 internal import JSON
 
 /// An event as one line.
@@ -30,7 +31,7 @@ enum EventText {
     }
     if let size = data["body"]?["size"]?.integer { return Quantities.bytes(size) }
     if let status = data["status"]?.integer ?? data["response"]?["status"]?.integer {
-      return StatusText.of(Int(status))
+      return HTTPStatusText.of(Int(status))
     }
     return data["url"]?.string
   }

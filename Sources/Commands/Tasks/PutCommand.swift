@@ -56,7 +56,7 @@ struct PutCommand: ClientCommand {
     }
     guard !json else { return }
     let size = Quantities.bytes(task["progress"]?["countOfBytesSent"]?.integer ?? 0)
-    let status = task["response"]?["status"]?.integer.map { StatusText.of(Int($0)) } ?? ""
+    let status = task["response"]?["status"]?.integer.map { HTTPStatusText.of(Int($0)) } ?? ""
     try Terminal.output(["uploaded \(PlainText.safe(file)) (\(size)): \(status)"])
   }
 

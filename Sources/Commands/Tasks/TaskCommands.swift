@@ -43,6 +43,14 @@ struct TaskChoice: ParsableArguments {
       do throws(CommandFailure) {
         let reply = try await connection.reply(.command(verb, task: id))
         let new = reply["id"]?.string
+        // The service leaves a task as it is that has ended.
+        if let outcome = reply["outcome"]?.string, verb != "retry", verb != "delete",
+          reply["state"]?.string == "completed",
+          !(verb == "cancel" && outcome == "cancelled")
+        {
+          ErrorOutput.write("\(id) has already ended: \(outcome)")
+          continue
+        }
         try Terminal.output(["\(done) \(id)\(new != nil && new != id ? " as \(new ?? "")" : "")"])
       } catch {
         if let message = error.message { ErrorOutput.write("\(id): \(message)") }

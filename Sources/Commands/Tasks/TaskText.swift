@@ -1,3 +1,4 @@
+internal import FerryClient
 internal import EventLoop
 internal import JSON
 internal import TransferModel
@@ -44,7 +45,7 @@ struct TaskText {
     var rows: [(String, String?)] = [
       ("id", id), ("session", json["sessionId"]?.string), ("kind", json["kind"]?.string), ("url", url),
       ("method", json["originalRequest"]?["method"]?.string), ("status", status), ("progress", progress),
-      ("response", json["response"]?["status"]?.integer.map { StatusText.of(Int($0)) }),
+      ("response", json["response"]?["status"]?.integer.map { HTTPStatusText.of(Int($0)) }),
       ("error", json["error"]?["message"]?.string),
       ("last error", json["lastError"]?["message"]?.string),
       ("next attempt", json["nextAttemptAt"]?.string),

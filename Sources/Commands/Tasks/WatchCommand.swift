@@ -20,7 +20,10 @@ struct WatchCommand: ClientCommand {
   func run(_ connection: ServiceConnection) async throws(CommandFailure) {
     let id = try await ShortID.task(id, on: connection)
     let events = connection.events(ServiceRequest("GET", "/v1/tasks/\(id)/events"), after: "0")
+    var outage = ServiceOutage()
     let end = try await events.first { (element) throws(CommandFailure) -> TransferReport? in
+      if case .connected = element { outage = ServiceOutage() }
+      if case .disconnected(let error) = element { try outage.note(error) }
       guard case .event(let event) = element,
         let value = try? JSONParser.parse(event.data, isLimited: false)
       else { return nil }

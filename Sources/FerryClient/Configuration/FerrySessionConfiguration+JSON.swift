@@ -15,8 +15,8 @@ extension FerrySessionConfiguration.Values {
 
   private func encodeProperties(into writer: inout JSONWriter) {
     writer.field("requestCachePolicy", requestCachePolicy.rawValue)
-    writer.field("timeoutIntervalForRequest", timeoutIntervalForRequest)
-    writer.field("timeoutIntervalForResource", timeoutIntervalForResource)
+    writer.field("timeoutIntervalForRequest", FerryRequest.acceptable(timeoutIntervalForRequest))
+    writer.field("timeoutIntervalForResource", FerryRequest.acceptable(timeoutIntervalForResource))
     writer.field("networkServiceType", networkServiceType.rawValue)
     writer.field("allowsCellularAccess", allowsCellularAccess)
     writer.field("allowsExpensiveNetworkAccess", allowsExpensiveNetworkAccess)

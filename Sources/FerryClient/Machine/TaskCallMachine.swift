@@ -16,6 +16,8 @@ struct TaskCallMachine: Sendable {
     case cancel(producingResumeData: Bool)
     case event(TaskEvent)
     case snapshot(TaskSnapshot)
+    /// The response of a task whose events do not have it.
+    case responseKnown(HTTPFerryResponse)
     /// The service did not create the task, or refused its body.
     case refused(FerryError)
     /// The program has no body for a streamed upload, or its stream has failed.
@@ -79,6 +81,9 @@ struct TaskCallMachine: Sendable {
     case .cancel(let producing): return cancel(producing)
     case .event(let event): return isHeld(event) ? hold(event) : handle(event)
     case .snapshot(let snapshot): return handle(snapshot)
+    case .responseKnown(let response):
+      self.response = self.response ?? response
+      return []
     case .refused(let error): return end(error)
     case .bodyFailed(let error):
       bodyError = bodyError ?? error
@@ -232,7 +237,7 @@ struct TaskCallMachine: Sendable {
 
   private mutating func complete(_ error: FerryError?, _ size: Int64?) -> [TaskEffect] {
     // A completion handler's body is read when it is whole, and so is a body whose response nothing has allowed in time.
-    if style != .bytes, kind != .download, error == nil, (size ?? 0) > 0, body == .none {
+    if style != .bytes, kind != .download, error == nil, (size ?? 0) > 0, body == .none, state != .canceling {
       body = .arriving
       held = [.completed(nil, size: size)]
       return [.readBody]
@@ -260,7 +265,7 @@ struct TaskCallMachine: Sendable {
   }
 
   private mutating func end(_ reported: FerryError?) -> [TaskEffect] {
-    let error = reported?.code == .cancelled ? bodyError ?? reported : reported
+    let error = state == .canceling ? cancellation(reported) : reported
     self.error = error
     state = .completed
     let whole = error == nil && style == .completionHandler
@@ -268,6 +273,13 @@ struct TaskCallMachine: Sendable {
       error, body: whole && kind != .download ? collected : nil, file: whole ? file : nil)
     (collected, held) = (Data(), [])
     return [.call(call), .end]
+  }
+
+  /// Returns the error of a task that the program has cancelled, although it may have ended before the service received the command.
+  private func cancellation(_ reported: FerryError?) -> FerryError {
+    if let bodyError { return bodyError }
+    if let reported, reported.code == .cancelled { return reported }
+    return FerryError(.cancelled, message: "cancelled")
   }
 
   // MARK: Missed events

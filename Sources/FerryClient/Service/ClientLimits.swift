@@ -42,8 +42,14 @@ package enum ClientLimits {
     "reconnect-pause", 15, "longest pause before an event stream is opened again", in: .seconds,
     beyond: "a longer `retry` field is shortened to this pause")
 
+  package static let outageSeconds = Limit(
+    "outage", 300, "time for which `ferry get` and `ferry watch` try to reach a service again", in: .seconds,
+    beyond: stops)
+
   // MARK: Commands
 
+  package static let inputBytes = Limit(
+    "input", 64 << 20, "a list of URLs, and other text files that the user names", in: .bytes, beyond: stops)
   package static let searchedDecisions = Limit(
     "searched-decisions", 500, "sessions, and decisions of one session, that `ferry answer` reads",
     beyond: rest)
@@ -69,7 +75,8 @@ package enum ClientLimits {
     replyBytes, headBytes, bufferedBytes, eventLineBytes, bodyLineBytes, pageItems, idleConnections,
     connectSeconds,
     requestSeconds,
-    eventSilenceSeconds, reconnectSeconds, searchedDecisions, searchedDeliveries, listedMatches, topRows,
+    eventSilenceSeconds, reconnectSeconds, outageSeconds, inputBytes, searchedDecisions, searchedDeliveries,
+    listedMatches, topRows,
     fileNameBytes, fileNumbers, contextsBytes, answerBytes,
   ]
 }

@@ -39,21 +39,31 @@ package final class ServiceConnection: @unchecked Sendable {
     await loop.stopAndJoin()
   }
 
-  /// Sends a request and returns the whole reply. A status of 400 or more is an error.
+  /// Sends a request and returns the whole reply. Any status but 2xx is an error.
   package func send(_ request: ServiceRequest) async throws(ServiceError) -> ServiceReply {
     let stream = try await open(request, timeout: request.timeout)
     let bytes = try await stream.collect(upTo: request.maximumReply)
-    guard stream.head.status < 400 else { throw .problem(ServiceProblem(stream.head, bytes)) }
+    if let error = Self.refusal(stream.head, bytes) { throw error }
     return ServiceReply(head: stream.head, bytes: bytes)
   }
 
-  /// Sends a request and returns when the head of the reply has arrived. A status of 400 or more is an error.
+  /// Sends a request and returns when the head of the reply has arrived. Any status but 2xx is an error.
   package func stream(_ request: ServiceRequest) async throws(ServiceError) -> ServiceStream {
     let stream = try await open(request, timeout: nil)
-    guard stream.head.status < 400 else {
-      throw .problem(ServiceProblem(stream.head, try await stream.collect(upTo: request.maximumReply)))
+    guard 200..<300 ~= stream.head.status else {
+      let bytes = try await stream.collect(upTo: request.maximumReply)
+      if let error = Self.refusal(stream.head, bytes) { throw error }
+      return stream
     }
     return stream
+  }
+
+  private static func refusal(_ head: ServiceHead, _ bytes: [UInt8]) -> ServiceError? {
+    switch head.status {
+    case 200..<300: nil
+    case 400...: .problem(ServiceProblem(head, bytes))
+    default: .invalidReply("the reply has the status \(head.status), as no service has; check the URL")
+    }
   }
 
   /// Returns after the duration, and throws at once if the task is cancelled.

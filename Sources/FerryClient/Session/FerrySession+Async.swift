@@ -83,7 +83,7 @@ extension FerrySession {
       task.resume()
       await waiter.wait()
       guard let response = task.response else { throw task.error ?? FerryError(.unknown) }
-      return (AsyncBytes(task: task), response)
+      return (AsyncBytes(task: task, lifetime: AsyncBytes.Lifetime(task)), response)
     } onCancel: {
       task.cancel()
     }
@@ -117,20 +117,31 @@ extension FerrySession {
   public struct AsyncBytes: AsyncSequence, Sendable {
     /// One byte.
     public typealias Element = UInt8
-    /// The task.
+    /// Cancels a task that has not ended when its bytes have no further reader.
+    final class Lifetime: Sendable {
+      let task: FerrySessionDataTask
+      init(_ task: FerrySessionDataTask) { self.task = task }
+      deinit { task.cancel() }
+    }
+    /// The task. It is cancelled when neither the sequence nor its reader exists.
     public let task: FerrySessionDataTask
+    let lifetime: Lifetime
 
     /// Returns the reader.
-    public func makeAsyncIterator() -> Iterator { Iterator(task: task) }
+    public func makeAsyncIterator() -> Iterator { Iterator(task: task, lifetime: lifetime) }
 
     /// The reader of a body.
     public struct Iterator: AsyncIteratorProtocol {
       let task: FerrySessionDataTask
+      let lifetime: Lifetime
       private var body: ResponseBody?
       private var piece = Data()
       private var position = 0
 
-      init(task: FerrySessionDataTask) { self.task = task }
+      init(task: FerrySessionDataTask, lifetime: Lifetime) {
+        self.task = task
+        self.lifetime = lifetime
+      }
 
       /// Returns the next byte; `nil` at the end.
       public mutating func next() async throws -> UInt8? {
@@ -143,20 +154,29 @@ extension FerrySession {
       }
 
       private mutating func nextPiece() async throws -> Data? {
+        if Task.isCancelled { task.cancel() }
+        let result = await withTaskCancellationHandler {
+          await readPiece()
+        } onCancel: { [task] in
+          task.cancel()
+        }
+        return try result.get()
+      }
+
+      private mutating func readPiece() async -> Result<Data?, any Error> {
         do throws(FerryError) {
           if body == nil {
             let service = try await task.session.started()
             body = try await service.body(of: task.id ?? "", from: 0)
           }
-          if let piece = try await body?.next() { return piece }
+          if let piece = try await body?.next() { return .success(piece) }
         } catch {
           // The end of the task has the reason.
           await task.end()
-          throw task.error ?? error
+          return .failure(task.error ?? error)
         }
         await task.end()
-        if let error = task.error { throw error }
-        return nil
+        return task.error.map { .failure($0) } ?? .success(nil)
       }
     }
   }

@@ -141,12 +141,19 @@ extension FerrySession {
     {
       let reply = try? await service.get("/v1/tasks/\(id)/resume-data")
       let data = reply?["resumeData"]?.string.map { Data($0.utf8) }
+      if data != nil { task.shared.withLock { $0.hasResumeData = true } }
       if task is FerrySessionUploadTask {
         error.uploadTaskResumeData = data
       } else {
         error.downloadTaskResumeData = data
       }
       event = .completed(error, size: size)
+    }
+    // Background uploads have no event of their response.
+    if case .completed = event, data["status"]?.integer != nil, task.response == nil, let id = task.id,
+      let response = try? await service.get("/v1/tasks/\(id)")["response"], !response.isNull
+    {
+      task.apply(.responseKnown(HTTPFerryResponse(response)))
     }
     task.apply(.event(event))
   }
@@ -191,9 +198,10 @@ extension FerrySession {
   /// Adds the tasks of an earlier run of the program, with their missed events and pending decisions.
   private func adoptTasks(of service: SessionService) async throws(FerryError) {
     let tasks = try await ServicePages.items(
-      "/v1/sessions/\(service.id)/tasks", [("order", "oldest")]
+      "/v1/sessions/\(service.id)/tasks", [("order", "oldest")], invalid: { FerryError($0) }
     ) { (request) async throws(FerryError) in try await service.json(request) }
-    let found = tasks.compactMap(adopt)
+    // The program itself has cancelled a task, and has kept its resume data.
+    let found = tasks.filter { FerryError($0["error"])?.code != .cancelled }.compactMap(adopt)
     // If all tasks have ended, the service has reported the end of the events before.
     let haveEnded = !found.isEmpty && found.allSatisfy(\.snapshot.isCompleted)
     state.withLock { $0.hasFinishedEvents = haveEnded }
@@ -223,6 +231,7 @@ extension FerrySession {
       case .upload: adopt(id, request, machine) { FerrySessionUploadTask($0, in: self) }
       case .download: adopt(id, request, machine) { FerrySessionDownloadTask($0, in: self) }
       }
+    task.shared.withLock { $0.options = TaskOptions(json) }
     state.withLock { $0.byID[id] = task }
     return (task, snapshot)
   }
@@ -255,7 +264,8 @@ extension FerrySession {
     guard state.withLock({ $0.start != nil }) else { return endIfUnused() }
     Task {
       guard let service = try? await started() else { return endIfUnused() }
-      if isBackground, let id { try? await service.delete("/v1/tasks/\(id)") }
+      // The bytes of resume data belong to the task.
+      if isBackground, let id, !task.hasResumeData { try? await service.delete("/v1/tasks/\(id)") }
       if let storedFile { try? await service.delete("/v1/files/\(storedFile)") }
       endIfUnused()
     }

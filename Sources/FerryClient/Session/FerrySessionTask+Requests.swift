@@ -23,6 +23,7 @@ extension FerrySessionTask {
         }
         let data = reply["resumeData"]?.string.map { Data($0.utf8) }
         let handlers = shared.withLock { shared in
+          shared.hasResumeData = data != nil
           defer { shared.cancelHandlers = [] }
           return shared.cancelHandlers
         }

@@ -37,6 +37,8 @@ public class FerrySessionTask: @unchecked Sendable, Hashable {
     var isPlaced = false
     var hasUsedStream = false
     var resumeData: String?
+    /// The program has received resume data of the task.
+    var hasResumeData = false
     var cancelHandlers: [@Sendable (Data?) -> Void] = []
     var waiters: [Waiter] = []
     var onResponse: Waiter?
@@ -81,6 +83,8 @@ public class FerrySessionTask: @unchecked Sendable, Hashable {
   public var countOfBytesExpectedToReceive: Int64 { shared.withLock { $0.machine.expectedToReceive } }
   /// The identifier of the task in the service, such as `tsk_…`; `nil` before its creation there. Ferry's own addition.
   public var id: String? { shared.withLock { $0.id } }
+
+  var hasResumeData: Bool { shared.withLock { $0.hasResumeData } }
 
   /// The state.
   public var state: State {

@@ -19,6 +19,21 @@ struct TaskOptions: Sendable {
   var completionWebhook: FerryCompletionWebhook?
   var destination: FerryDestination?
 
+  init() {}
+
+  /// Reads the options of a task of an earlier run.
+  init(_ json: JSONValue) {
+    priority = json["priority"]?.double.map { Float($0) } ?? priority
+    description = json["description"]?.string
+    earliestBeginDate = json["earliestBeginDate"]?.date
+    expectsToSend = json["countOfBytesClientExpectsToSend"]?.integer ?? -1
+    expectsToReceive = json["countOfBytesClientExpectsToReceive"]?.integer ?? -1
+    prefersIncrementalDelivery = json["prefersIncrementalDelivery"]?.bool
+    group = json["group"]?.string
+    labels = json["labels"]?.stringMembers ?? [:]
+    maximumBytesPerSecond = json["maximumBytesPerSecond"]?.integer
+  }
+
   /// Writes the members of a task.
   func encode(into writer: inout JSONWriter) {
     if priority != 0.5 { writer.field("priority", Double(priority)) }

@@ -92,3 +92,69 @@ extension FerryError {
 
 /// Matches an error by its code, in `catch` and `case`.
 public func ~= (code: FerryError.Code, error: any Error) -> Bool { (error as? FerryError)?.code == code }
+
+// Codes of Apple that Ferry does not report. A program may compare with them.
+
+extension FerryError.Code {
+  /// The network allows no data. Ferry does not report it.
+  public static let dataNotAllowed = Self(rawValue: -1020)
+  /// The network allows no roaming. Ferry does not report it.
+  public static let internationalRoamingOff = Self(rawValue: -1018)
+  /// A call uses the network. Ferry does not report it.
+  public static let callIsActive = Self(rawValue: -1019)
+  /// A background session needs a shared container. Ferry does not report it.
+  public static let backgroundSessionRequiresSharedContainer = Self(rawValue: -995)
+  /// Another process uses the background session. Ferry does not report it.
+  public static let backgroundSessionInUseByAnotherProcess = Self(rawValue: -996)
+  /// The background session was disconnected. Ferry does not report it.
+  public static let backgroundSessionWasDisconnected = Self(rawValue: -997)
+  /// The resource is empty. Ferry does not report it.
+  public static let zeroByteResource = Self(rawValue: -1014)
+  /// The file is a directory. Ferry does not report it.
+  public static let fileIsDirectory = Self(rawValue: -1101)
+  /// The file cannot be opened. Ferry does not report it.
+  public static let cannotOpenFile = Self(rawValue: -3001)
+  /// The file cannot be closed. Ferry does not report it.
+  public static let cannotCloseFile = Self(rawValue: -3002)
+  /// The file cannot be removed. Ferry does not report it.
+  public static let cannotRemoveFile = Self(rawValue: -3004)
+  /// The file cannot be moved. Ferry does not report it.
+  public static let cannotMoveFile = Self(rawValue: -3005)
+  /// The download cannot be decoded in its middle. Ferry does not report it.
+  public static let downloadDecodingFailedMidStream = Self(rawValue: -3006)
+  /// The download cannot be decoded at its end. Ferry does not report it.
+  public static let downloadDecodingFailedToComplete = Self(rawValue: -3007)
+}
+
+extension FerryError {
+  /// `Code.dataNotAllowed`.
+  public static var dataNotAllowed: Code { .dataNotAllowed }
+  /// `Code.internationalRoamingOff`.
+  public static var internationalRoamingOff: Code { .internationalRoamingOff }
+  /// `Code.callIsActive`.
+  public static var callIsActive: Code { .callIsActive }
+  /// `Code.backgroundSessionRequiresSharedContainer`.
+  public static var backgroundSessionRequiresSharedContainer: Code {
+    .backgroundSessionRequiresSharedContainer
+  }
+  /// `Code.backgroundSessionInUseByAnotherProcess`.
+  public static var backgroundSessionInUseByAnotherProcess: Code { .backgroundSessionInUseByAnotherProcess }
+  /// `Code.backgroundSessionWasDisconnected`.
+  public static var backgroundSessionWasDisconnected: Code { .backgroundSessionWasDisconnected }
+  /// `Code.zeroByteResource`.
+  public static var zeroByteResource: Code { .zeroByteResource }
+  /// `Code.fileIsDirectory`.
+  public static var fileIsDirectory: Code { .fileIsDirectory }
+  /// `Code.cannotOpenFile`.
+  public static var cannotOpenFile: Code { .cannotOpenFile }
+  /// `Code.cannotCloseFile`.
+  public static var cannotCloseFile: Code { .cannotCloseFile }
+  /// `Code.cannotRemoveFile`.
+  public static var cannotRemoveFile: Code { .cannotRemoveFile }
+  /// `Code.cannotMoveFile`.
+  public static var cannotMoveFile: Code { .cannotMoveFile }
+  /// `Code.downloadDecodingFailedMidStream`.
+  public static var downloadDecodingFailedMidStream: Code { .downloadDecodingFailedMidStream }
+  /// `Code.downloadDecodingFailedToComplete`.
+  public static var downloadDecodingFailedToComplete: Code { .downloadDecodingFailedToComplete }
+}

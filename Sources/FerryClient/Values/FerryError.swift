@@ -49,6 +49,17 @@ public struct FerryError: Error, Sendable, Hashable {
   }
 }
 
+extension FerryError: LocalizedError {
+  /// An English text for people, also for `localizedDescription` of `any Error`.
+  public var errorDescription: String? { localizedDescription }
+  /// The domain of the error as `NSError`.
+  public var _domain: String { errorDomain }
+  /// The code of the error as `NSError`.
+  public var _code: Int { errorCode }
+  /// `NSURLErrorDomain`, the domain of the codes of Apple.
+  public static var errorDomain: String { "NSURLErrorDomain" }
+}
+
 extension FerryError: CustomStringConvertible {
   /// The domain, the number and the message.
   public var description: String { "\(errorDomain) \(errorCode): \(message)" }

@@ -9,11 +9,27 @@ extension FerryRequest {
     /// The identifier of a stored file.
     case file(String)
     case stream
+    /// The body that the service has already.
+    case proposed(ProposedBody)
+  }
+
+  /// The header fields that the connection determines. A program may set them for Apple's URLSession, which ignores the values.
+  private static let reserved: Set = [
+    "connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "transfer-encoding",
+    "upgrade",
+  ]
+  /// The longest interval in seconds that a service accepts. Apple's URLSession knows longer ones, and none.
+  static let longestInterval = 31_536_000.0
+
+  /// Returns an interval that a service accepts.
+  static func acceptable(_ interval: Double) -> Double {
+    interval > 0 && interval < longestInterval ? max(interval, 0.001) : longestInterval
   }
 
   /// Writes the request as the member `request` of an answer, with its own body.
   func encode(into writer: inout JSONWriter) {
-    encode(into: &writer, body: httpBody.map { .bytes($0) } ?? .none)
+    let proposed = proposedBody.map { BodyReference.proposed($0) } ?? .none
+    encode(into: &writer, body: httpBody.map { .bytes($0) } ?? proposed)
   }
 
   /// Writes the request as the member `request` of a task.
@@ -21,14 +37,25 @@ extension FerryRequest {
     writer.object { writer in
       writer.field("url", url?.absoluteString ?? "")
       if let httpMethod { writer.field("method", httpMethod) }
-      if let allHTTPHeaderFields { writer.field("headers", strings: allHTTPHeaderFields) }
+      if let allHTTPHeaderFields {
+        let sent = allHTTPHeaderFields.filter { !Self.reserved.contains($0.key.lowercased()) }
+        writer.field("headers", strings: sent)
+      }
       switch body {
       case .none: break
       case .bytes(let data): writer.objectField("body") { $0.field("base64", data.base64EncodedString()) }
       case .file(let id): writer.objectField("body") { $0.field("file", id) }
       case .stream: writer.objectField("body") { $0.field("stream", true) }
+      case .proposed(let proposed):
+        writer.objectField("body") { writer in
+          if let size = proposed.size { writer.field("size", size) }
+          if let file = proposed.file { writer.field("file", file) }
+          if proposed.isStream { writer.field("stream", true) }
+        }
       }
-      if let requestTimeoutInterval { writer.field("timeoutInterval", requestTimeoutInterval) }
+      if let requestTimeoutInterval {
+        writer.field("timeoutInterval", Self.acceptable(requestTimeoutInterval))
+      }
       if let requestCachePolicy { writer.field("cachePolicy", requestCachePolicy.rawValue) }
       if !httpShouldHandleCookies { writer.field("httpShouldHandleCookies", false) }
       if let mainDocumentURL { writer.field("mainDocumentURL", mainDocumentURL.absoluteString) }
@@ -39,12 +66,16 @@ extension FerryRequest {
     }
   }
 
-  /// Reads a request of the service. Its body is not part of it.
+  /// Reads a request of the service. The bytes of its body are not part of it.
   init?(_ json: JSONValue?) {
     guard let json, let url = json["url"]?.string.flatMap({ URL(string: $0) }) else { return nil }
     self.init(url: url)
     httpMethod = json["method"]?.string
     allHTTPHeaderFields = json["headers"]?.stringMembers
+    if let body = json["body"], body.isObject {
+      proposedBody = ProposedBody(
+        size: body["size"]?.integer, file: body["file"]?.string, isStream: body["stream"]?.bool ?? false)
+    }
     requestTimeoutInterval = json["timeoutInterval"]?.double
     requestCachePolicy = json["cachePolicy"]?.string.flatMap(CachePolicy.init)
     httpShouldHandleCookies = json["httpShouldHandleCookies"]?.bool ?? true

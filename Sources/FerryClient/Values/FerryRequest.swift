@@ -23,6 +23,14 @@ public struct FerryRequest: Sendable, Hashable {
   public var httpBody: Data?
   /// The body as a stream, if the task has no other.
   public var httpBodyStream: FerryBodyStream?
+  /// The body that the service has for a request of its own, such as that of a redirect with 307.
+  struct ProposedBody: Sendable, Hashable {
+    let size: Int64?
+    let file: String?
+    let isStream: Bool
+  }
+  /// The body of the service's request. It stays unless the program sets another.
+  var proposedBody: ProposedBody?
   /// The use of the cache. `nil` stands for `FerrySessionConfiguration.requestCachePolicy`.
   public var requestCachePolicy: CachePolicy?
   /// Seconds without any progress after which the task ends with `FerryError.timedOut`. `nil` stands for the session's value.
@@ -80,5 +88,17 @@ public struct FerryRequest: Sendable, Hashable {
   private func name(of field: String) -> String? {
     let lowercased = field.lowercased()
     return allHTTPHeaderFields?.keys.first { $0.lowercased() == lowercased }
+  }
+}
+
+// Header fields and bodies may be secret.
+extension FerryRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The URL.
+  public var description: String { url?.absoluteString ?? "url: nil" }
+  /// The URL.
+  public var debugDescription: String { description }
+  /// The URL and the method.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["url": url as Any, "httpMethod": httpMethod as Any])
   }
 }

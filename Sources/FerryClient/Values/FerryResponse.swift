@@ -15,6 +15,15 @@ public class FerryResponse: @unchecked Sendable {
   /// A name for a file with the body.
   public let suggestedFilename: String?
 
+  /// Creates a response, for example for tests of a delegate.
+  public init(url: URL, mimeType: String?, expectedContentLength: Int, textEncodingName: String?) {
+    self.url = url
+    self.mimeType = mimeType
+    self.expectedContentLength = Int64(expectedContentLength)
+    self.textEncodingName = textEncodingName
+    suggestedFilename = url.lastPathComponent.isEmpty ? nil : url.lastPathComponent
+  }
+
   init(_ json: JSONValue, url: URL? = nil) {
     self.url = url ?? json["url"]?.string.flatMap { URL(string: $0) }
     mimeType = json["mimeType"]?.string
@@ -34,6 +43,24 @@ public final class HTTPFerryResponse: FerryResponse, @unchecked Sendable {
   public let httpVersion: String?
   /// Whether the response comes from the session's cache.
   public let isFromCache: Bool
+
+  /// Creates a response, for example for tests of a delegate.
+  public init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {
+    self.statusCode = statusCode
+    self.httpVersion = httpVersion
+    allHeaderFields = headerFields ?? [:]
+    isFromCache = false
+    func value(_ name: String) -> String? { headerFields?.first { $0.key.lowercased() == name }?.value }
+    let type = value("content-type")?.split(separator: ";").first.map { $0.lowercased() }
+    super.init(
+      url: url, mimeType: type, expectedContentLength: value("content-length").flatMap { Int($0) } ?? -1,
+      textEncodingName: nil)
+  }
+
+  /// Returns the reason phrase of a status, such as `not found`.
+  public static func localizedString(forStatusCode statusCode: Int) -> String {
+    HTTPStatusText.phrase(statusCode)?.lowercased() ?? "status \(statusCode)"
+  }
 
   override init(_ json: JSONValue, url: URL? = nil) {
     statusCode = json["status"]?.integer.map { Int($0) } ?? 0

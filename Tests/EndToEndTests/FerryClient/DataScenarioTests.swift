@@ -255,6 +255,109 @@ import Testing
     #expect(String(decoding: result.data, as: UTF8.self) == "streamed")
   }
 
+  @Test(arguments: ["307", "308"], [true, false]) func `body follows a redirect that a delegate answers`(
+    status: String, changes: Bool
+  ) async throws {
+    let recorder = DataRecorder()
+    if changes {
+      recorder.redirect = { request in
+        var request = request
+        request.setValue("1", forHTTPHeaderField: "X-Changed")
+        return request
+      }
+    }
+    var request = FerryRequest(url: fixture.url("/status/\(status)?location=/echo"))
+    request.httpMethod = "PUT"
+    let body = Data(Pattern.bytes(100_000))
+    let task = fixture.session(recorder).uploadTask(with: request, from: body)
+    task.resume()
+    await recorder.end()
+    #expect(recorder.result.data == body && recorder.result.error == nil)
+    #expect(fixture.origin.requests.last?["X-Changed"] == (changes ? "1" : nil))
+  }
+
+  @Test func `delayed request keeps its body`() async throws {
+    let recorder = DelayingRecorder()
+    var request = FerryRequest(url: fixture.url("/echo"))
+    request.httpMethod = "PUT"
+    let task = fixture.session(recorder).uploadTask(with: request, from: Data("kept".utf8))
+    task.earliestBeginDate = Date(timeIntervalSinceNow: 0.1)
+    task.resume()
+    await recorder.end()
+    #expect(String(decoding: recorder.result.data, as: UTF8.self) == "kept")
+    #expect(fixture.origin.requests.last?["X-Token"] == "new")
+  }
+
+  @Test func `background upload has its response`() async throws {
+    let recorder = DataRecorder()
+    var request = FerryRequest(url: fixture.url("/status/403"))
+    request.httpMethod = "PUT"
+    let session = fixture.session(recorder, fixture.configuration(.background(withIdentifier: "upload")))
+    let file = TemporaryDirectory.make("ferry-upload") + "/body"
+    try Data("body".utf8).write(to: URL(fileURLWithPath: file))
+    let task = session.uploadTask(with: request, fromFile: URL(fileURLWithPath: file))
+    task.resume()
+    await recorder.end()
+    #expect((task.response as? HTTPFerryResponse)?.statusCode == 403 && recorder.result.error == nil)
+    try FileManager.default.removeItem(atPath: (file as NSString).deletingLastPathComponent)
+  }
+
+  @Test func `values that Apple's URLSession accepts are accepted`() async throws {
+    var request = FerryRequest(url: fixture.url("/echo"))
+    request.httpMethod = "POST"
+    request.httpBody = Data("body".utf8)
+    request.setValue("4", forHTTPHeaderField: "Content-Length")
+    request.setValue("keep-alive", forHTTPHeaderField: "Connection")
+    let configuration = fixture.configuration()
+    configuration.timeoutIntervalForRequest = .greatestFiniteMagnitude
+    configuration.timeoutIntervalForResource = .infinity
+    for interval in [0, .infinity, Double(Int32.max)] {
+      request.timeoutInterval = interval
+      let (data, _) = try await fixture.session(nil, configuration).data(for: request)
+      #expect(String(decoding: data, as: UTF8.self) == "body")
+    }
+  }
+
+  @Test(arguments: [true, false]) func `reader of bytes that is cancelled or dropped cancels the task`(
+    isCancelled: Bool
+  ) async throws {
+    let closed = Waiter()
+    let origin = TestOrigin { _, socket in
+      try socket.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
+      while (try? socket.write("data: 2\n\n")) != nil { usleep(20_000) }
+      closed.resume()
+      return false
+    }
+    let session = fixture.session()
+    let reader = Task.detached {
+      let (bytes, _) = try await session.bytes(from: URL(string: origin.url)!)
+      for try await line in bytes.lines where line == "data: 2" && !isCancelled { break }
+    }
+    if isCancelled {
+      while origin.requests.isEmpty { await Task.yield() }
+      reader.cancel()
+    }
+    _ = await reader.result
+    await closed.wait()
+  }
+
+  @Test func `reader of bytes receives the error of a body that breaks off`() async throws {
+    let origin = TestOrigin { _, socket in
+      try socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegin")
+      usleep(200_000)
+      return false
+    }
+    let session = fixture.session()
+    // Idle connections to the service.
+    async let first = session.data(from: fixture.url("/"))
+    async let second = session.data(from: fixture.url("/"))
+    _ = try await (first, second)
+    let (bytes, _) = try await session.bytes(from: URL(string: origin.url)!)
+    var count = 0
+    let error = await #expect(throws: FerryError.self) { for try await _ in bytes { count += 1 } }
+    #expect(error?.code == .networkConnectionLost && count == 5)
+  }
+
   @Test func `upload without a body ends with the reason`() async {
     struct Broken: Error {}
     var request = FerryRequest(url: fixture.url("/echo"))
@@ -299,5 +402,26 @@ import Testing
       return try await group.reduce(into: []) { $0.append($1) }
     }
     #expect(sizes == Array(repeating: ScenarioOrigin.body.count, count: 10))
+  }
+}
+
+/// A delegate that changes a header field of a delayed request.
+private final class DelayingRecorder: CallRecorder, FerrySessionDataDelegate, @unchecked Sendable {
+  func urlSession(
+    _ session: FerrySession, task: FerrySessionTask, willBeginDelayedRequest request: FerryRequest,
+    completionHandler: @escaping @Sendable (FerrySession.DelayedRequestDisposition, FerryRequest?) -> Void
+  ) {
+    var request = request
+    request.setValue("new", forHTTPHeaderField: "X-Token")
+    completionHandler(.useNewRequest, request)
+  }
+  func urlSession(_ session: FerrySession, dataTask: FerrySessionDataTask, didReceive data: Data) {
+    note("data") { $0.data += data }
+  }
+  func urlSession(
+    _ session: FerrySession, task: FerrySessionTask, didCompleteWithError error: (any Error)?
+  ) {
+    note("complete") { $0.error = error as? FerryError }
+    noteEnd()
   }
 }

@@ -1,6 +1,7 @@
 import EventLoop
 import FerryClient
 import Foundation
+import JSON
 import Synchronization
 import TestSupport
 import Testing
@@ -71,6 +72,35 @@ import Testing
     let (file, _) = try await fixture.session().download(from: URL(string: origin.url)!)
     #expect(String(decoding: try Data(contentsOf: file), as: UTF8.self) == "hello hello hello")
     try FileManager.default.removeItem(at: file)
+  }
+
+  @Test(arguments: [true, false]) func `background download continues from its resume data`(
+    ofError: Bool
+  ) async throws {
+    let origin = ResumableOrigin()
+    origin.change { $0.stop = 300_000 }
+    let recorder = FullRecorder()
+    let session = fixture.session(
+      recorder, fixture.configuration(.background(withIdentifier: "resume-\(ofError)")))
+    let task = session.downloadTask(with: URL(string: origin.url)!)
+    task.resume()
+    _ = try await task.identifierInService()
+    let id = try #require(task.id)
+    _ = try fixture.ferry.poll("/v1/tasks/\(id)") {
+      $0["progress"]?["countOfBytesReceived"]?.integer ?? 0 >= 300_000
+    }
+    let direct = try #require(await task.cancelByProducingResumeData())
+    await recorder.end()
+    #expect(recorder.result.error?.code == .cancelled)
+    let data = ofError ? try #require(recorder.result.error?.downloadTaskResumeData) : direct
+    origin.change { $0.stop = nil }
+    session.downloadTask(withResumeData: data).resume()
+    await recorder.end(2)
+    #expect(recorder.calls.contains("resumed") && recorder.result.error == nil)
+    #expect(recorder.result.file.map { Array($0) } == ResumableOrigin.body)
+    #expect(origin.requests.last?["Range"] != nil)
+    // The client deletes tasks without resume data only.
+    #expect(try fixture.ferry.call("DELETE", "/v1/tasks/\(id)").status == 204)
   }
 
   @Test func `cancelled download continues from its resume data`() async throws {

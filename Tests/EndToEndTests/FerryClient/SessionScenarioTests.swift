@@ -165,9 +165,14 @@ import Testing
     await fixture.session(FullRecorder(), configuration).flush()
     let listed = try fixture.ferry.call("GET", "/v1/sessions?limit=500").json["items"]?.elements ?? []
     let session = try #require(listed.first { $0["identifier"]?.string == "earlier" }?.id)
-    let task = try fixture.ferry.create(fixture.url("/").absoluteString, session: session, resume: false)
+    let task = try fixture.ferry.call(
+      "POST", "/v1/sessions/\(session)/tasks",
+      #"{"kind":"data","description":"mine","priority":0.75,"request":{"url":"http://127.0.0.1:9/"}}"#
+    ).json.id
     let later = fixture.session(FullRecorder(), configuration)
-    #expect(await later.allTasks.map(\.id) == [task])
+    let tasks = await later.allTasks
+    #expect(tasks.map(\.id) == [task])
+    #expect(tasks.first?.taskDescription == "mine" && tasks.first?.priority == 0.75)
   }
 
   @Test func `reset and flush of a session without tasks create no session in the service`() async throws {

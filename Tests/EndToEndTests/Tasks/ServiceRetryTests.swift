@@ -72,6 +72,9 @@ import Testing
     let id = try place.ferry.call("POST", "/v1/tasks", body).json.id
     let waiting = try place.ferry.poll("/v1/tasks/\(id)") { $0["phase"]?.string == "waitingToRetry" }
     #expect(waiting["lastError"]?["status"]?.integer == 503)
+    // The event follows the commit of the waiting time.
+    let events = try place.ferry.events("/v1/tasks/\(id)/events?after=0&types=task.didChangeState")
+    while let event = try events.next(), event.data["phase"]?.string != "waitingToRetry" {}
     place.stop(SIGKILL)
     try place.start()
     let task = try place.ferry.end(of: id)

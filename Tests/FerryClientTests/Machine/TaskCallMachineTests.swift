@@ -162,6 +162,19 @@ import Testing
       ])
   }
 
+  @Test func `cancelled task does not succeed`() {
+    for (kind, error) in [
+      (TaskCallMachine.Kind.data, nil), (.download, nil), (.data, FerryError(.timedOut)),
+    ] {
+      _ = run(
+        kind, .completionHandler,
+        [
+          (.resume, ["create"]), (.cancel(producingResumeData: false), ["cancel"]),
+          (Self.event(.completed(error, size: 4)), ["complete -999", "end"]),
+        ])
+    }
+  }
+
   @Test func `failed body cancels the task, which ends with the reason`() {
     let reason = FerryError(.requestBodyStreamExhausted)
     var machine = TaskCallMachine(kind: .upload, style: .delegate)

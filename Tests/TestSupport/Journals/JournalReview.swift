@@ -162,7 +162,9 @@ package struct JournalReview: Sendable {
     guard !journal.isPruned else { return }
     for (id, story) in sessions.sorted(by: { $0.key < $1.key })
     // A client may have deleted all tasks, and their events with them.
-    where !cutSessions.contains(id) && story.words.filter({ $0 != .becameInvalid }) != [.finishedEvents] {
+    where !cutSessions.contains(id)
+      && !story.words.allSatisfy({ [.finishedEvents, .becameInvalid].contains($0) })
+    {
       guard let fault = story.violation ?? differenceFromRow(id, story) else { continue }
       faults.append("\(id): \(fault)\n    \(story.words.map { "\($0)" }.joined(separator: " · "))")
     }

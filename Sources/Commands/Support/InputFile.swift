@@ -1,0 +1,40 @@
+internal import EventLoop
+internal import FerryClient
+internal import Glibc
+internal import Limits
+internal import Processes
+
+/// A file, a pipe or standard input that the user names. Foundation reads nothing from pipes.
+enum InputFile {
+  /// Returns all bytes.
+  /// - Parameter path: `-` for standard input.
+  static func bytes(_ path: String) throws(CommandFailure) -> [UInt8] {
+    let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure(path) }
+    defer { if descriptor > 0 { close(descriptor) } }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = read(descriptor, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw failure(path) }
+      guard count > 0 else { return bytes }
+      bytes += buffer[..<count]
+      guard bytes.count <= ClientLimits.inputBytes.value else {
+        throw CommandFailure(.file, "\(path) has more than \(ClientLimits.inputBytes.value) bytes")
+      }
+    }
+  }
+
+  /// Returns the text.
+  static func text(_ path: String) throws(CommandFailure) -> String {
+    guard let text = String(validating: try bytes(path), as: UTF8.self) else {
+      throw CommandFailure(.file, "\(path) is not UTF-8 text")
+    }
+    return text
+  }
+
+  private static func failure(_ path: String) -> CommandFailure {
+    CommandFailure(.file, "\(path) cannot be read: \(ProcessHandle.text(ofError: errno))")
+  }
+}
