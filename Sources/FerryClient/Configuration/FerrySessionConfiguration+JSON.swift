@@ -26,8 +26,9 @@ extension FerrySessionConfiguration.Values {
     writer.field("sessionSendsLaunchEvents", sessionSendsLaunchEvents)
     writer.field("httpMaximumConnectionsPerHost", httpMaximumConnectionsPerHost)
     writer.field("httpShouldUsePipelining", httpShouldUsePipelining)
-    writer.field("httpShouldSetCookies", httpShouldSetCookies)
-    writer.field("httpCookieAcceptPolicy", httpCookieAcceptPolicy.rawValue)
+    writer.field("httpShouldSetCookies", httpShouldSetCookies && httpCookieStorage != nil)
+    let policy = httpCookieStorage == nil ? .never : httpCookieAcceptPolicy
+    writer.field("httpCookieAcceptPolicy", policy.rawValue)
     if let httpAdditionalHeaders { writer.field("httpAdditionalHeaders", strings: httpAdditionalHeaders) }
     writer.field("tlsMinimumSupportedProtocolVersion", tlsMinimumSupportedProtocolVersion.rawValue)
     writer.field("tlsMaximumSupportedProtocolVersion", tlsMaximumSupportedProtocolVersion.rawValue)
@@ -39,7 +40,7 @@ extension FerrySessionConfiguration.Values {
     } else {
       writer.nullField("urlCache")
     }
-    writer.field("urlCredentialStorage", urlCredentialStorage)
+    writer.field("urlCredentialStorage", urlCredentialStorage != nil)
     if let proxies { writer.field("proxies", strings: proxies) }
     if let retry {
       writer.key("retry")

@@ -90,8 +90,11 @@ extension FerrySessionConfiguration {
     public var tlsMaximumSupportedProtocolVersion = TLSVersion.TLSv13
     /// The session's cache; `nil` for none.
     public var urlCache: FerryCache? = FerryCache(memoryCapacity: 4 << 20, diskCapacity: 20 << 20)
-    /// Whether the session stores credentials.
-    public var urlCredentialStorage = true
+    /// The session's storage of credentials; `nil` for none.
+    public var urlCredentialStorage: FerryStorage? = .session
+    /// The session's storage of cookies. With `nil`, the session neither stores nor sends cookies. `FerrySession.httpCookieStorage`
+    /// has the cookies.
+    public var httpCookieStorage: FerryStorage? = .session
     /// Proxies by kind (`http`, `https`, `socks5`), as URLs. It replaces `connectionProxyDictionary`.
     public var proxies: [String: String]?
     /// The retries of tasks; `nil` for the service's default. Ferry's own addition.
@@ -123,13 +126,14 @@ extension FerrySessionConfiguration {
     case always, never, onlyFromMainDocumentDomain
   }
 
-  /// A version of TLS. `tls_protocol_version_t`.
-  public enum TLSVersion: String, Sendable, CaseIterable {
-    case TLSv10 = "TLSv1.0"
-    case TLSv11 = "TLSv1.1"
-    case TLSv12 = "TLSv1.2"
-    case TLSv13 = "TLSv1.3"
-  }
+  /// A version of TLS.
+  public typealias TLSVersion = FerryTLSVersion
+}
+
+/// The place of cookies or credentials. It stands for the storage objects of Apple's URLSession.
+public enum FerryStorage: Sendable, Hashable {
+  /// The session's own storage in the service.
+  case session
 }
 
 /// The capacities of a session's cache. `URLCache` in Apple's URLSession. The service selects the place.

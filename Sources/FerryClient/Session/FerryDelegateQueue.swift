@@ -21,6 +21,9 @@ public final class FerryDelegateQueue: Sendable {
   /// Creates a queue whose calls run on an actor.
   public init(actor: (any Actor)?) { self.actor = actor }
 
+  /// Adds a call, which runs after the earlier ones.
+  public func addOperation(_ block: @escaping @Sendable () -> Void) { enqueue(block) }
+
   /// Adds a call.
   func enqueue(_ call: @escaping @Sendable () -> Void) {
     guard jobs.withLock({ $0.enqueue(Job(run: call)) }) else { return }

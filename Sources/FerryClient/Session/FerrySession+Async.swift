@@ -31,6 +31,13 @@ extension FerrySession {
     try await run(delegate) { uploadTask(with: request, fromFile: fileURL, completionHandler: $0) }
   }
 
+  /// Continues an upload, and returns the body and the response.
+  public func upload(
+    resumeFrom resumeData: Data, delegate: (any FerrySessionTaskDelegate)? = nil
+  ) async throws -> (Data, FerryResponse) {
+    try await run(delegate) { uploadTask(withResumeData: resumeData, completionHandler: $0) }
+  }
+
   /// Returns a file with the body of a URL, and the response. Move or delete the file.
   public func download(
     from url: URL, delegate: (any FerrySessionTaskDelegate)? = nil

@@ -90,6 +90,16 @@ extension FerrySession {
     add(.upload, nil, resumeData: resumeData) { FerrySessionUploadTask($0, in: self) }
   }
 
+  /// Creates a task that continues an upload, with a completion handler.
+  public func uploadTask(
+    withResumeData resumeData: Data,
+    completionHandler: @escaping @Sendable (Data?, FerryResponse?, (any Error)?) -> Void
+  ) -> FerrySessionUploadTask {
+    add(.upload, nil, handler: .data(completionHandler), resumeData: resumeData) {
+      FerrySessionUploadTask($0, in: self)
+    }
+  }
+
   private func upload(
     _ request: FerryRequest, _ source: FerrySessionTask.Source, _ handler: FerrySessionTask.Handler
   ) -> FerrySessionUploadTask {

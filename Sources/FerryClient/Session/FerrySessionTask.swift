@@ -126,6 +126,12 @@ public class FerrySessionTask: @unchecked Sendable, Hashable {
     apply(.cancel(producingResumeData: true))
   }
 
+  func cancelProducingResumeData() async -> Data? {
+    await withCheckedContinuation { continuation in
+      cancelProducingResumeData { continuation.resume(returning: $0) }
+    }
+  }
+
   /// Waits until the service has stored the task, and returns its identifier there. From then on, the task needs this program only for
   /// its delegate. Ferry's own addition.
   /// - Throws: the error of a task that ended before.
@@ -172,10 +178,13 @@ public class FerrySessionDataTask: FerrySessionTask, @unchecked Sendable {}
 
 /// A task that sends a body. `URLSessionUploadTask` in Apple's URLSession.
 public final class FerrySessionUploadTask: FerrySessionDataTask, @unchecked Sendable {
-  /// Cancels the upload. The handler receives the bytes from which it can be resumed, or `nil`.
+  /// Cancels the upload. The handler receives the data from which it can continue, or `nil`.
   public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) {
     cancelProducingResumeData(completionHandler)
   }
+
+  /// Cancels the upload, and returns the data from which it can continue; `nil` if there is none.
+  public func cancelByProducingResumeData() async -> Data? { await cancelProducingResumeData() }
 }
 
 /// A task whose response becomes a file. `URLSessionDownloadTask` in Apple's URLSession.
@@ -186,11 +195,7 @@ public final class FerrySessionDownloadTask: FerrySessionTask, @unchecked Sendab
   }
 
   /// Cancels the download, and returns the bytes from which it can be resumed; `nil` if there are none.
-  public func cancelByProducingResumeData() async -> Data? {
-    await withCheckedContinuation { continuation in
-      cancelProducingResumeData { continuation.resume(returning: $0) }
-    }
-  }
+  public func cancelByProducingResumeData() async -> Data? { await cancelProducingResumeData() }
 }
 
 /// The values that a task begins with.

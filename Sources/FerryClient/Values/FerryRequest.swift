@@ -48,6 +48,8 @@ public struct FerryRequest: Sendable, Hashable {
   /// The class of the request's traffic.
   public var networkServiceType = NetworkServiceType.default
 
+  init() {}
+
   /// Creates a request. Without a policy or an interval, the task uses that of its session.
   public init(url: URL, cachePolicy: CachePolicy? = nil, timeoutInterval: Double? = nil) {
     self.url = url

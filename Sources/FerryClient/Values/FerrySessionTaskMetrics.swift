@@ -23,10 +23,10 @@ public final class FerrySessionTaskMetrics: Sendable {
 /// The measured times of one request. `URLSessionTaskTransactionMetrics` in Apple's URLSession.
 public struct FerrySessionTaskTransactionMetrics: Sendable {
   /// The source of a response.
-  public enum ResourceFetchType: String, Sendable { case unknown, networkLoad, localCache }
+  public enum ResourceFetchType: String, Sendable { case unknown, networkLoad, serverPush, localCache }
 
   /// The request, with its URL and method only.
-  public let request: FerryRequest?
+  public let request: FerryRequest
   /// The response, with its URL and status only; `nil` if there was none.
   public let response: FerryResponse?
   /// The version of HTTP, such as `h2`.
@@ -46,7 +46,7 @@ public struct FerrySessionTaskTransactionMetrics: Sendable {
   /// The origin's port.
   public let remotePort: Int?
   /// The version of TLS.
-  public let negotiatedTLSProtocolVersion: String?
+  public let negotiatedTLSProtocolVersion: FerryTLSVersion?
   /// The cipher suite of TLS.
   public let negotiatedTLSCipherSuite: String?
   /// Whether the operator classifies the interface as cellular.
@@ -59,9 +59,9 @@ public struct FerrySessionTaskTransactionMetrics: Sendable {
   private let counts: [String: Int64]
 
   init(_ json: JSONValue) {
-    let request = FerryRequest(json["request"])
+    let request = FerryRequest(json["request"]) ?? FerryRequest()
     self.request = request
-    response = json["response"].flatMap { $0.isNull ? nil : HTTPFerryResponse($0, url: request?.url) }
+    response = json["response"].flatMap { $0.isNull ? nil : HTTPFerryResponse($0, url: request.url) }
     networkProtocolName = json["networkProtocolName"]?.string
     isReusedConnection = json["isReusedConnection"]?.bool ?? false
     isProxyConnection = json["isProxyConnection"]?.bool ?? false
@@ -73,7 +73,8 @@ public struct FerrySessionTaskTransactionMetrics: Sendable {
     isConstrained = json["isConstrained"]?.bool ?? false
     remoteAddress = json["remoteAddress"]?.string
     remotePort = json["remotePort"]?.integer.map { Int($0) }
-    negotiatedTLSProtocolVersion = json["negotiatedTLSProtocolVersion"]?.string
+    negotiatedTLSProtocolVersion = json["negotiatedTLSProtocolVersion"]?.string.flatMap(
+      FerryTLSVersion.init)
     negotiatedTLSCipherSuite = json["negotiatedTLSCipherSuite"]?.string
     let members = json.members ?? []
     dates = Dictionary(
@@ -110,6 +111,10 @@ public struct FerrySessionTaskTransactionMetrics: Sendable {
   public var responseEndDate: Date? { dates["responseEndDate"] }
   /// The bytes of the request's head.
   public var countOfRequestHeaderBytesSent: Int64 { counts["countOfRequestHeaderBytesSent"] ?? 0 }
+  /// The bytes of the request's body, without the framing of a chunked body.
+  public var countOfRequestBodyBytesBeforeEncoding: Int64 {
+    counts["countOfRequestBodyBytesBeforeEncoding"] ?? 0
+  }
   /// The bytes of the request's body.
   public var countOfRequestBodyBytesSent: Int64 { counts["countOfRequestBodyBytesSent"] ?? 0 }
   /// The bytes of the response's head.

@@ -282,6 +282,9 @@ import Testing
     let unset = fixture.configuration()
     unset.httpShouldSetCookies = false
     #expect(try await cookies(fixture.session(nil, unset), after: "/cookie") == nil)
+    let none = fixture.configuration()
+    (none.httpCookieStorage, none.urlCredentialStorage) = (nil, nil)
+    #expect(try await cookies(fixture.session(nil, none), after: "/cookie") == nil)
     var request = FerryRequest(url: fixture.url("/cookie"))
     request.httpShouldHandleCookies = false
     let session = fixture.session()
