@@ -1,3 +1,4 @@
+import JSON
 import Testing
 
 @testable import Commands
@@ -83,8 +84,11 @@ import Testing
     #expect(PlainText.width(expected) <= cells)
   }
 
-  @Test func `control and format characters are replaced`() {
+  @Test func `control and format characters are replaced`() throws {
     #expect(PlainText.safe("a\u{1B}[2J\r\n\u{202E}b\u{9B}\u{7F}\u{2028}") == "a?[2J??b???")
+    let json = Array("{\"a\":\"\u{9B}\u{202E}\u{2028}\u{E0041}ü\u{7F}\"}".utf8)
+    #expect(PlainText.safe(json: json) == #"{"a":"\u009b\u202e\u2028\udb40\udc41ü\u007f"}"#)
+    #expect(try JSONParser.parse(Array(PlainText.safe(json: json).utf8)) == JSONParser.parse(json))
   }
 }
 

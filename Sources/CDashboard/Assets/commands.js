@@ -8,6 +8,10 @@ const past = { cancel: "cancelled", retry: "retried", suspend: "suspended", resu
 
 export const perform = (verb, id) => (verb === "delete" ? call("DELETE", `v1/tasks/${id}`) : post(`v1/tasks/${id}/${verb}`));
 
+/** Whether the service leaves a task as it is, because it has ended. */
+const stays = (verb, task) => ["cancel", "suspend", "resume"].includes(verb) && task.state === "completed"
+  && !(verb === "cancel" && task.outcome === "cancelled");
+
 /** Gives a command to some tasks, eight at a time, and reports the result. */
 export async function performAll(verb, ids) {
   if (!ids.length) return;
@@ -17,7 +21,11 @@ export async function performAll(verb, ids) {
   const failures = [];
   const work = async () => {
     for (let id = queue.shift(); id; id = queue.shift()) {
-      try { await perform(verb, id); done += 1; } catch (error) { failures.push(error.message); }
+      try {
+        const task = await perform(verb, id);
+        if (stays(verb, task)) failures.push(`the task has already ended: ${task.outcome}`);
+        else done += 1;
+      } catch (error) { failures.push(error.message); }
     }
   };
   await Promise.all(Array.from({ length: 8 }, work));

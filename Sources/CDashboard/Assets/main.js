@@ -69,7 +69,8 @@ async function show() {
 
 function askForToken(message) {
   if (byId("token")) return;
-  const input = h("input", { type: "password", id: "token", name: "token", autocomplete: "off", required: true, spellcheck: "false" });
+  const input = h("input", { type: "password", id: "token", name: "token", autocomplete: "off", required: true, spellcheck: "false",
+    pattern: "[!-~]+", title: "letters, digits and signs of ASCII, without blanks" });
   const problem = h("p", { cls: "notice bad", role: "alert", hidden: !message }, message);
   const form = h("form", { cls: "panel narrow" },
     h("h1", null, "Token"),

@@ -26,7 +26,7 @@ struct GetOutput {
 
   /// Reports a change of an item.
   mutating func show(_ item: TransferItem, _ board: TransferBoard, at now: Double) {
-    if form == .json { return write(Self.json(item) + [0x0A]) }
+    if form == .json { return write(Array((PlainText.safe(json: Self.json(item)) + "\n").utf8)) }
     guard let line = line(item, at: now) else { return }
     clear()
     StandardError.write(Array((line.text(colors) + "\n").utf8))

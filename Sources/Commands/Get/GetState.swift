@@ -119,9 +119,9 @@ final class GetState: Sendable {
     return Dictionary(words.compactMap { $0.count == 2 ? (String($0[0]), String($0[1])) : nil }) { $1 }
   }
 
-  /// Whether the latest task of a file was created with other options.
+  /// Whether the latest task of a file was created with other options, or with unknown ones.
   func hasOtherOptions(_ key: String, _ creation: [UInt8]) -> Bool {
-    options[key].map { $0 != Self.digest(creation) } ?? false
+    options[key] != Self.digest(creation)
   }
 
   /// Records the options of tasks before they are created.

@@ -13,6 +13,25 @@ enum PlainText {
     return String(result)
   }
 
+  /// Escapes the characters of a JSON text that could change a terminal. The text keeps its meaning.
+  static func safe(json bytes: [UInt8]) -> String {
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard !bytes.allSatisfy({ $0 < 0x7F }) else { return text }
+    var result = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator:
+        for unit in String(scalar).utf16 {
+          let digits = String(unit, radix: 16)
+          result.append(
+            contentsOf: ("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).unicodeScalars)
+        }
+      default: result.append(scalar)
+      }
+    }
+    return String(result)
+  }
+
   /// The cells that a scalar takes: 0 for combining marks, 2 for East Asian wide characters and emoji (UAX #11).
   private static func width(_ scalar: Unicode.Scalar) -> Int {
     guard scalar.value >= 0x300 else { return 1 }

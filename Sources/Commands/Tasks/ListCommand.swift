@@ -55,6 +55,6 @@ enum JSONLine {
   static func text(_ value: JSONValue) -> String {
     var writer = JSONWriter()
     value.encode(into: &writer)
-    return String(decoding: writer.bytes, as: UTF8.self)
+    return PlainText.safe(json: writer.bytes)
   }
 }

@@ -32,8 +32,13 @@ import Testing
     #expect(try client.get("\(origin.url)/a").status == 0 && client.files == ["a"])
   }
 
-  @Test func `failed file gets the options of a later command`() throws {
+  @Test(arguments: [false, true]) func `failed file gets the options of a later command`(
+    ofRunningService: Bool
+  ) throws {
+    let service = try ofRunningService ? FerryProcess() : nil
+    let client = ClientFixture(server: service)
     let urls = ["\(origin.url)/a", "\(origin.url)/private"]
+    #expect(try client.get("-u", "alice:wrong", urls[1]).status == 4)
     #expect(try client.get("-u", "alice:wrong", urls[0], urls[1]).status == 4)
     let repeated = try client.get("-u", "alice:p@ss", urls[0], urls[1])
     #expect(repeated.status == 0 && client.files == ["a", "private"], "\(repeated.output)")
