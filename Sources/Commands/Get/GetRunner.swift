@@ -89,6 +89,7 @@ struct GetRunner {
           throw CommandFailure(
             .unreachable, "the service of this command has ended; the same command continues the downloads")
         }
+        display.clear()
         try outage.note(error)
       case .stream(.didReset): refresh()
       case .stream(.event(let event)):

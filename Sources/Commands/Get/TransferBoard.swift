@@ -69,8 +69,7 @@ struct TransferBoard: Sendable {
     guard let index = itemsByKey[key], !items[index].isEnded else { return [] }
     items[index].received = file.size
     if let failure = items[index].mismatch(file.sha256) {
-      let hint =
-        "; \(PlainText.safe(file.path)) is from an earlier command, and this command replaces it if you delete it"
+      let hint = "; delete \(PlainText.safe(file.path)) of an earlier command to download it again"
       return end(index, .failed(.init(cause: failure.cause, message: failure.message + hint)))
     }
     return end(index, .skipped(file))

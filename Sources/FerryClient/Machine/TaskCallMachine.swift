@@ -150,7 +150,7 @@ struct TaskCallMachine: Sendable {
       return [.readBody]
     }
     // A cancelled task has no further body. The connection of the body may not notice.
-    return error?.code == .cancelled ? [.stopReading] + endBody(nil) : []
+    return error?.code == .cancelled || state == .canceling ? [.stopReading] + endBody(nil) : []
   }
 
   /// Handles the events that have waited.

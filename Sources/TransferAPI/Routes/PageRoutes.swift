@@ -18,7 +18,11 @@ extension TransferAPI {
         return page(Page.dashboard(version: api.version.number), policy: Page.policy, for: context)
       },
       Route("GET", "/docs", isPublic: true) { _, context in
-        page(Page.reference(), policy: Page.referencePolicy, for: context)
+        // The addresses in the page are relative to the path without a slash at its end, which may have a prefix.
+        guard !context.request.path.hasSuffix("/") else {
+          return ServerResponse(status: .permanentRedirect, fields: [.location: "../docs"])
+        }
+        return page(Page.reference(), policy: Page.referencePolicy, for: context)
       },
       Route("GET", "/openapi.json", isPublic: true) { _, context in
         let contract = Assets.contract

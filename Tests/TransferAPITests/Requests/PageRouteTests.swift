@@ -35,6 +35,11 @@ import Testing
     #expect(head.status == 200 && head.body.isEmpty && head["ETag"] == tag)
   }
 
+  @Test func `path of the reference with a slash leads to the path without one`() throws {
+    let reply = try get("/docs/")
+    #expect(reply.status == 308 && reply["Location"] == "../docs")
+  }
+
   @Test(arguments: [nil, "*/*", "application/json", "text/html;q=0.5, application/json"])
   func `root is not found by programs`(_ accept: String?) throws {
     let reply = try get("/", accept.map { [("Accept", $0)] } ?? [])
