@@ -1,6 +1,8 @@
 """The fenced blocks of Markdown pages, and free ports for them."""
 import re, socket
 
+RESERVED = []
+
 
 def fenced(page):
     """Each fenced block, as its language and text."""
@@ -8,11 +10,13 @@ def fenced(page):
 
 
 def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [listener.getsockname()[1] for listener in sockets]
-    for listener in sockets:
-        listener.close()
-    return ports
+    """Free ports, kept for this program: no other program gets one of them as its port 0. A server can bind them with SO_REUSEADDR."""
+    reserved = [socket.socket() for _ in range(count)]
+    for each in reserved:
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        each.bind(("127.0.0.1", 0))
+    RESERVED.extend(reserved)
+    return [each.getsockname()[1] for each in reserved]
 
 
 def with_ports(page, ports):

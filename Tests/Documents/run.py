@@ -149,6 +149,9 @@ class Page:
                                            "request": {"url": f"http://{self.origin.address}/photo.jpg"}})
             expect(receiver.read_line() == f"task.didComplete {task['id']} 200\n", f"the program in {language} printed another line")
             expect(receiver.status_for_forged() == 401, f"the program in {language} accepts a forged message")
+            # The program prints before it replies. Its end must not make the message a failed one.
+            self.commands(f"""delivered() {{ curl -fsS '127.0.0.1:8080/v1/webhooks/deliveries?task={task['id']}' | grep -q '"delivered"'; }}
+                              waits delivered""")
 
     def run_python(self, text):
         if "ferry_client" in text:
