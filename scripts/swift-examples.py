@@ -6,12 +6,13 @@ import http.server
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import urllib.request
+
+from page_blocks import free_ports
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FERRY = os.environ.get("FERRY", str(ROOT / ".build/release/ferry"))
@@ -96,7 +97,7 @@ def run_all(service, origin, place):
             env=ENVIRONMENT | {"FERRY_SERVER": service},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
         expect(done.returncode == status, f"{program} ended with {done.returncode}: {done.stdout}{done.stderr}")
         return done.stdout
@@ -111,8 +112,7 @@ def run_all(service, origin, place):
     expect(text == "200 received 100000 bytes\n", f"upload-file printed {text}")
     text = run("answer-challenge", f"{origin}/secret")
     expect(text == "login for garden\n200 secret\n", f"answer-challenge printed {text}")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    [port] = free_ports(1)
     receiver = subprocess.Popen(
         [SCRATCH / "debug" / "receive-webhooks", str(port)], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
     )
@@ -134,16 +134,16 @@ def answer_decisions(service, origin, hook):
     """The receiver is the delegate of a session."""
 
     # With a time to wait, the creation of a task is like that with a completion handler: the delegate receives no response.
-    def call(path, body=None, fields={"Prefer": "wait=30"}):
+    def call(path, body=None, fields={"Prefer": "wait=120"}):
         data = json.dumps(body).encode() if body else None
         request = urllib.request.Request(service + path, data, fields | {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as reply:
+        with urllib.request.urlopen(request, timeout=300) as reply:
             return json.load(reply)
 
-    def end(path, secret=SECRET):
+    def end(path, secret=SECRET, patience=120):
         webhook = {"url": hook, "secret": secret, "answers": True}
         ask = {name: "ask" for name in ("taskChallenges", "redirects", "responses")}
-        session = call("/v1/sessions", {"delegate": ask | {"webhook": webhook, "decisionTimeout": 2}})
+        session = call("/v1/sessions", {"delegate": ask | {"webhook": webhook, "decisionTimeout": patience}})
         task = {"kind": "data", "resume": True, "request": {"url": origin + path}}
         task = call(f"/v1/sessions/{session['id']}/tasks", task, fields={})
         return call(f"/v1/tasks/{task['id']}")
@@ -154,7 +154,7 @@ def answer_decisions(service, origin, hook):
     expect(task["response"]["status"] == 302, f"the delegate followed the redirect to another host: {task}")
     task = end("/archive")
     expect("downloadTaskId" in task, f"the delegate did not turn the archive into a download: {task}")
-    task = end("/away", "whsec_bm90IHRoZSByZWNlaXZlcidzIHNlY3JldA==")
+    task = end("/away", "whsec_bm90IHRoZSByZWNlaXZlcidzIHNlY3JldA==", patience=5)
     attempts = call(f"/v1/webhooks/deliveries?task={task['id']}")["items"][0]["attempts"]
     expect(attempts[0]["status"] == 401, f"the delegate accepted the signature of another secret: {attempts}")
 

@@ -199,9 +199,9 @@ class Trial:
     def failure(self, origin):
         """A failed task says why, what to do, and is retried by the keyboard. Text of the origin stays text."""
         failed = self.task(origin.url + "/missing", failOnStatus=True)
-        self.client.get(f"/v1/tasks/{failed}", headers={"Prefer": "wait=20"})
+        self.client.get(f"/v1/tasks/{failed}", headers={"Prefer": "wait=60"})
         good = self.task(origin.url + "/text")
-        self.client.get(f"/v1/tasks/{good}", headers={"Prefer": "wait=20"})
+        self.client.get(f"/v1/tasks/{good}", headers={"Prefer": "wait=60"})
         page = self.page(f"#/tasks/{failed}")
         expect(page.get_by_text("The origin does not have this resource. Check the URL.")).to_be_visible()
         page.keyboard.press("r")
@@ -228,7 +228,7 @@ class Trial:
         self.screenshot(page, "login")
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_text("No pending decisions")).to_be_visible()
-        ended = self.client.get(f"/v1/tasks/{task}", headers={"Prefer": "wait=20"}).json()
+        ended = self.client.get(f"/v1/tasks/{task}", headers={"Prefer": "wait=60"}).json()
         self.check(ended["outcome"] == "succeeded" and ended["response"]["status"] == 200, f"the task ended as {ended}")
 
     def trust(self, origin):
@@ -247,7 +247,7 @@ class Trial:
         page.get_by_role("button", name="Trust", exact=True).click()
         page.get_by_role("button", name="Trust anyway").click()
         expect(page.get_by_text("No pending decisions")).to_be_visible()
-        ended = self.client.get(f"/v1/tasks/{task}", headers={"Prefer": "wait=20"}).json()
+        ended = self.client.get(f"/v1/tasks/{task}", headers={"Prefer": "wait=60"}).json()
         self.check(ended["outcome"] == "succeeded", f"the task ended as {ended}")
 
     def redeliver(self, origin):
@@ -297,14 +297,30 @@ class Trial:
         group = self.client.get("/v1/groups/rare").json()
         self.check(group["tasks"]["cancelled"] == number // 1000, f"the group has {group['tasks']}")
 
+    def counts(self, origin):
+        """A command for marked tasks reports how many it changed, and why it did not change the others."""
+        for resume in True, False:
+            task = self.task(origin.url + "/text", resume=resume)
+            if resume:
+                self.client.get(f"/v1/tasks/{task}", headers={"Prefer": "wait=60"})
+        page = self.page("#/tasks")
+        expect(page.locator(".rows .row")).to_have_count(2)
+        page.locator(".grid").focus()
+        for _ in range(2):
+            page.keyboard.press("j")
+            page.keyboard.press("Space")
+        expect(page.locator(".row[aria-selected=true]")).to_have_count(2)
+        page.keyboard.press("x")
+        expect(page.locator(".toast")).to_contain_text("1 task cancelled, 1 not: the task has already ended: succeeded")
+
     def views(self, origin):
         """Every view passes axe in light and dark, and at the width of a phone nothing is wider than the window."""
         session = self.post("/v1/sessions", {"type": "default", "delegate": {"taskChallenges": "ask", "redirects": "ask", "decisionTimeout": 300}})["id"]
         self.task(origin.url + "/login", session)
         done = self.task(origin.url + "/text", group="demo", completion={"webhook": {"url": origin.url + "/hook"}})
-        self.client.get(f"/v1/tasks/{done}", headers={"Prefer": "wait=20"})
+        self.client.get(f"/v1/tasks/{done}", headers={"Prefer": "wait=60"})
         failed = self.task(origin.url + "/missing", failOnStatus=True)
-        self.client.get(f"/v1/tasks/{failed}", headers={"Prefer": "wait=20"})
+        self.client.get(f"/v1/tasks/{failed}", headers={"Prefer": "wait=60"})
         self.post("/v1/webhooks/endpoints", {"url": origin.url + "/all"})
         for scheme in "light", "dark":
             page = self.page(color_scheme=scheme)

@@ -1,12 +1,7 @@
-internal import FoundationEssentials
-
 /// The certificates and the private key of a PEM file.
 enum PEMFile {
   static func parts(_ path: String) throws(CommandFailure) -> (certificates: String, key: String) {
-    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-      throw CommandFailure(.file, "\(path) cannot be read")
-    }
-    let (certificates, key) = split(text)
+    let (certificates, key) = split(try InputFile.text(path))
     guard !certificates.isEmpty else { throw CommandFailure(.file, "\(path) has no certificate") }
     guard !key.isEmpty else { throw CommandFailure(.file, "\(path) has no private key") }
     return (certificates, key)

@@ -208,15 +208,7 @@ struct GetCommand: AsyncParsableCommand {
 
   private func targetDirectory() throws(CommandFailure) -> (path: String, base: String) {
     let directory = directory ?? "."
-    if self.directory != nil {
-      do {
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-      } catch {
-        let cause = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue
-        let reason = cause.map { ProcessHandle.text(ofError: $0) } ?? "\(error)"
-        throw CommandFailure(.file, "\(directory) cannot be created: \(reason)")
-      }
-    }
+    if self.directory != nil { try OutputDirectory.make(directory) }
     guard let resolved = realpath(directory, nil), let current = realpath(".", nil) else {
       throw CommandFailure(.file, "\(directory): \(ProcessHandle.text(ofError: errno))")
     }

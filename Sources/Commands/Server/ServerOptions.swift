@@ -39,10 +39,10 @@ struct ServerOptions: ParsableArguments {
     do throws(CommandFailure) { text = try InputFile.text(path) } catch {
       throw CommandFailure(.settings, "--token-file: \(error.description)")
     }
-    guard let line = text.split(whereSeparator: \.isNewline).first else {
+    guard let line = text.firstLine else {
       throw CommandFailure(.settings, "--token-file: \(path) has no line")
     }
-    return String(line)
+    return line
   }
 
   /// The service that the user has named, or the one that listens on the default address.

@@ -38,3 +38,8 @@ enum InputFile {
     CommandFailure(.file, "\(path) cannot be read: \(ProcessHandle.text(ofError: errno))")
   }
 }
+
+extension String {
+  /// The first line that is not empty.
+  var firstLine: String? { split(whereSeparator: \.isNewline).first.map(String.init) }
+}

@@ -5,14 +5,9 @@ internal import EventLoop
 
 /// Files that only the user can read.
 enum PrivateFile {
-  /// Makes a directory of mode 0700, with its parents.
+  /// Makes a directory that only the user can read, with its parents.
   static func makeDirectory(_ path: String) throws(CommandFailure) {
-    do {
-      try FileManager.default.createDirectory(
-        atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    } catch {
-      throw CommandFailure(.file, "\(path) cannot be created: \(ProcessHandle.text(ofError: errno))")
-    }
+    try OutputDirectory.make(path, permissions: 0o700)
   }
 
   /// Replaces a file by one of mode 0600.
@@ -37,6 +32,6 @@ enum PrivateFile {
   /// Returns the first line of a file; `nil` if it does not exist.
   static func line(_ path: String) -> String? {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
-    return text.split(whereSeparator: \.isNewline).first.map(String.init)
+    return text.firstLine
   }
 }

@@ -88,7 +88,7 @@ struct TaskSnapshot: Sendable {
   init(_ json: JSONValue) {
     isCompleted = json["state"]?.string == "completed"
     isSuspended = json["state"]?.string == "suspended"
-    response = json["response"].flatMap { $0.isNull ? nil : HTTPFerryResponse($0) }
+    response = json["response"]?.present.map { HTTPFerryResponse($0) }
     error = FerryError(json["error"])
     bodySize = json["body"]?["size"]?.integer
     received = json["progress"]?["countOfBytesReceived"]?.integer ?? 0

@@ -43,27 +43,24 @@ package final class ServiceConnection: @unchecked Sendable {
   package func send(_ request: ServiceRequest) async throws(ServiceError) -> ServiceReply {
     let stream = try await open(request, timeout: request.timeout)
     let bytes = try await stream.collect(upTo: request.maximumReply)
-    if let error = Self.refusal(stream.head, bytes) { throw error }
+    guard stream.head.isSuccess else { throw Self.refusal(stream.head, bytes) }
     return ServiceReply(head: stream.head, bytes: bytes)
   }
 
   /// Sends a request and returns when the head of the reply has arrived. Any status but 2xx is an error.
   package func stream(_ request: ServiceRequest) async throws(ServiceError) -> ServiceStream {
     let stream = try await open(request, timeout: nil)
-    guard 200..<300 ~= stream.head.status else {
-      let bytes = try await stream.collect(upTo: request.maximumReply)
-      if let error = Self.refusal(stream.head, bytes) { throw error }
-      return stream
+    guard stream.head.isSuccess else {
+      throw Self.refusal(stream.head, try await stream.collect(upTo: request.maximumReply))
     }
     return stream
   }
 
-  private static func refusal(_ head: ServiceHead, _ bytes: [UInt8]) -> ServiceError? {
-    switch head.status {
-    case 200..<300: nil
-    case 400...: .problem(ServiceProblem(head, bytes))
-    default: .invalidReply("the reply has the status \(head.status), as no service has; check the URL")
-    }
+  /// The error of a reply without success.
+  private static func refusal(_ head: ServiceHead, _ bytes: [UInt8]) -> ServiceError {
+    head.status >= 400
+      ? .problem(ServiceProblem(head, bytes))
+      : .invalidReply("the reply has the status \(head.status), as no service has; check the URL")
   }
 
   /// Returns after the duration, and throws at once if the task is cancelled.

@@ -22,17 +22,14 @@ public final class FerryDelegateQueue: Sendable {
   public init(actor: (any Actor)?) { self.actor = actor }
 
   /// Adds a call, which runs after the earlier ones.
-  public func addOperation(_ block: @escaping @Sendable () -> Void) { enqueue(block) }
-
-  /// Adds a call.
-  func enqueue(_ call: @escaping @Sendable () -> Void) {
-    guard jobs.withLock({ $0.enqueue(Job(run: call)) }) else { return }
+  public func addOperation(_ block: @escaping @Sendable () -> Void) {
+    guard jobs.withLock({ $0.enqueue(Job(run: block)) }) else { return }
     Task { await drain() }
   }
 
   /// Waits until all earlier calls have returned. Ferry's own addition.
   public func drained() async {
-    await withCheckedContinuation { continuation in enqueue { continuation.resume() } }
+    await withCheckedContinuation { continuation in addOperation { continuation.resume() } }
   }
 
   private func drain() async {

@@ -90,7 +90,7 @@ extension FerrySession {
       task.resume()
       await waiter.wait()
       guard let response = task.response else { throw task.error ?? FerryError(.unknown) }
-      return (AsyncBytes(task: task, lifetime: AsyncBytes.Lifetime(task)), response)
+      return (AsyncBytes(lifetime: AsyncBytes.Lifetime(task)), response)
     } onCancel: {
       task.cancel()
     }
@@ -131,24 +131,21 @@ extension FerrySession {
       deinit { task.cancel() }
     }
     /// The task. It is cancelled when neither the sequence nor its reader exists.
-    public let task: FerrySessionDataTask
+    public var task: FerrySessionDataTask { lifetime.task }
     let lifetime: Lifetime
 
     /// Returns the reader.
-    public func makeAsyncIterator() -> Iterator { Iterator(task: task, lifetime: lifetime) }
+    public func makeAsyncIterator() -> Iterator { Iterator(lifetime: lifetime) }
 
     /// The reader of a body.
     public struct Iterator: AsyncIteratorProtocol {
-      let task: FerrySessionDataTask
-      let lifetime: Lifetime
+      var task: FerrySessionDataTask { lifetime.task }
+      private let lifetime: Lifetime
       private var body: ResponseBody?
       private var piece = Data()
       private var position = 0
 
-      init(task: FerrySessionDataTask, lifetime: Lifetime) {
-        self.task = task
-        self.lifetime = lifetime
-      }
+      init(lifetime: Lifetime) { self.lifetime = lifetime }
 
       /// Returns the next byte; `nil` at the end.
       public mutating func next() async throws -> UInt8? {

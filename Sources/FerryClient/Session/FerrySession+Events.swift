@@ -151,7 +151,7 @@ extension FerrySession {
     }
     // Background uploads have no event of their response.
     if case .completed = event, data["status"]?.integer != nil, task.response == nil, let id = task.id,
-      let response = try? await service.get("/v1/tasks/\(id)")["response"], !response.isNull
+      let response = try? await service.get("/v1/tasks/\(id)")["response"]?.present
     {
       task.apply(.responseKnown(HTTPFerryResponse(response)))
     }
@@ -244,7 +244,7 @@ extension FerrySession {
       return state.endsSinceFinish > 0
     }
     guard isDue else { return }
-    delegateQueue.enqueue { [self] in
+    delegateQueue.addOperation { [self] in
       delegate?.urlSessionDidFinishEvents(forBackgroundURLSession: self)
     }
   }

@@ -112,7 +112,7 @@ public final class FerrySession: Sendable {
   public func getAllTasks(completionHandler: @escaping @Sendable ([FerrySessionTask]) -> Void) {
     Task {
       let tasks = await allTasks
-      delegateQueue.enqueue { completionHandler(tasks) }
+      delegateQueue.addOperation { completionHandler(tasks) }
     }
   }
 
@@ -125,7 +125,7 @@ public final class FerrySession: Sendable {
   ) {
     Task {
       let (data, uploads, downloads) = await tasks
-      delegateQueue.enqueue { completionHandler(data, uploads, downloads) }
+      delegateQueue.addOperation { completionHandler(data, uploads, downloads) }
     }
   }
 
@@ -137,7 +137,7 @@ public final class FerrySession: Sendable {
   public func reset(completionHandler: @escaping @Sendable () -> Void) {
     Task {
       await reset()
-      delegateQueue.enqueue(completionHandler)
+      delegateQueue.addOperation(completionHandler)
     }
   }
   /// Writes cookies and credentials to the service's disk, and closes idle connections.
@@ -146,7 +146,7 @@ public final class FerrySession: Sendable {
   public func flush(completionHandler: @escaping @Sendable () -> Void) {
     Task {
       await flush()
-      delegateQueue.enqueue(completionHandler)
+      delegateQueue.addOperation(completionHandler)
     }
   }
 
@@ -199,7 +199,7 @@ public final class FerrySession: Sendable {
     }
     guard isFirst else { return }
     events?.cancel()
-    delegateQueue.enqueue { [self] in
+    delegateQueue.addOperation { [self] in
       delegate?.urlSession(self, didBecomeInvalidWithError: error)
       state.withLock { $0.delegate = nil }
     }

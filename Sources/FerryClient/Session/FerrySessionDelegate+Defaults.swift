@@ -10,7 +10,7 @@ extension FerrySession {
   ) async -> Answer {
     await withCheckedContinuation { continuation in
       let waiting = Mutex<CheckedContinuation<Answer, Never>?>(continuation)
-      delegateQueue.enqueue {
+      delegateQueue.addOperation {
         call { answer in waiting.withLock { $0.take() }?.resume(returning: answer) }
       }
     }

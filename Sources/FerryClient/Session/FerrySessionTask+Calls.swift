@@ -54,7 +54,7 @@ extension FerrySessionTask {
     guard isSessionLevel, let delegate = session.delegate else { return askTask() }
     delegate.urlSession(session, didReceive: challenge) { disposition, credential in
       guard credential === FerryCredential.unimplemented else { return reply(disposition, credential) }
-      self.session.delegateQueue.enqueue { askTask() }
+      self.session.delegateQueue.addOperation { askTask() }
     }
   }
 

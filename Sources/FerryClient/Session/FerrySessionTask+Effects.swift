@@ -11,8 +11,8 @@ extension FerrySessionTask {
       for effect in shared.machine.handle(input) {
         switch effect {
         case .command(let command): mustDrain = shared.commands.enqueue(command) || mustDrain
-        case .call(let call): session.delegateQueue.enqueue { self.perform(call) }
-        case .end: session.delegateQueue.enqueue { self.finish() }
+        case .call(let call): session.delegateQueue.addOperation { self.perform(call) }
+        case .end: session.delegateQueue.addOperation { self.finish() }
         default: later.append(effect)
         }
       }

@@ -27,7 +27,7 @@ extension FerrySessionTask {
           defer { shared.cancelHandlers = [] }
           return shared.cancelHandlers
         }
-        session.delegateQueue.enqueue { for handler in handlers { handler(data) } }
+        session.delegateQueue.addOperation { for handler in handlers { handler(data) } }
       }
     } catch {
       // The service keeps its state if a later command fails, and a task that has ended needs none.
@@ -138,7 +138,7 @@ extension FerrySessionTask {
       return shared.hasUsedStream ? nil : originalRequest?.httpBodyStream
     }
     if let stream { return sendBody(stream) }
-    session.delegateQueue.enqueue { [self] in
+    session.delegateQueue.addOperation { [self] in
       let delegate = delegate ?? session.delegate as? any FerrySessionTaskDelegate
       guard let delegate else { return failBody() }
       delegate.urlSession(session, task: self) { [self] stream in
@@ -197,7 +197,7 @@ extension FerrySessionTask {
       let service = try await session.started()
       guard let id else { return }
       let task = try await service.get("/v1/tasks/\(id)")
-      response = task["response"].flatMap { $0.isNull ? nil : HTTPFerryResponse($0) }
+      response = task["response"]?.present.map { HTTPFerryResponse($0) }
       if let path = task["destination"]?["file"]?.string {
         shared.withLock { $0.isPlaced = true }
         return apply(.fileArrived(response, .success(URL(fileURLWithPath: path))))

@@ -120,7 +120,7 @@ public class FerrySessionTask: @unchecked Sendable, Hashable {
       return true
     }
     guard isRunning else {
-      session.delegateQueue.enqueue { handler(nil) }
+      session.delegateQueue.addOperation { handler(nil) }
       return cancel()
     }
     apply(.cancel(producingResumeData: true))

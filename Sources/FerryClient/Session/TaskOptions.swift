@@ -38,11 +38,7 @@ struct TaskOptions: Sendable {
   func encode(into writer: inout JSONWriter) {
     if priority != 0.5 { writer.field("priority", Double(priority)) }
     if let description { writer.field("description", description) }
-    if let earliestBeginDate {
-      writer.field(
-        "earliestBeginDate",
-        earliestBeginDate.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
-    }
+    if let earliestBeginDate { writer.field("earliestBeginDate", date: earliestBeginDate) }
     if expectsToSend >= 0 { writer.field("countOfBytesClientExpectsToSend", expectsToSend) }
     if expectsToReceive >= 0 { writer.field("countOfBytesClientExpectsToReceive", expectsToReceive) }
     if let prefersIncrementalDelivery {

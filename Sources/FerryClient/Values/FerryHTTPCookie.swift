@@ -57,10 +57,7 @@ public struct FerryHTTPCookie: Sendable, Hashable {
       writer.field("value", value)
       writer.field("domain", domain)
       writer.field("path", path)
-      if let expiresDate {
-        writer.field(
-          "expiresDate", expiresDate.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
-      }
+      if let expiresDate { writer.field("expiresDate", date: expiresDate) }
       if isSecure { writer.field("isSecure", true) }
       if isHTTPOnly { writer.field("isHTTPOnly", true) }
       if let sameSitePolicy { writer.field("sameSitePolicy", sameSitePolicy.rawValue) }

@@ -39,7 +39,7 @@ public final class FerryProtectionSpace: Sendable {
     `protocol` = json?["protocol"]?.string
     realm = json?["realm"]?.string
     authenticationMethod = json?["authenticationMethod"]?.string ?? NSURLAuthenticationMethodDefault
-    serverTrust = json?["serverTrust"].flatMap { $0.isNull ? nil : FerryServerTrust($0) }
+    serverTrust = json?["serverTrust"]?.present.map { FerryServerTrust($0) }
     distinguishedNames = json?["distinguishedNames"]?.strings
     proxy = json?["isProxy"]?.bool ?? false
   }
@@ -102,6 +102,6 @@ public final class FerryAuthenticationChallenge: Sendable {
     protectionSpace = FerryProtectionSpace(json["protectionSpace"])
     proposedCredential = FerryCredential(json["proposedCredential"])
     previousFailureCount = json["previousFailureCount"]?.integer.map { Int($0) } ?? 0
-    failureResponse = json["failureResponse"].flatMap { $0.isNull ? nil : HTTPFerryResponse($0) }
+    failureResponse = json["failureResponse"]?.present.map { HTTPFerryResponse($0) }
   }
 }

@@ -88,6 +88,11 @@ extension FerryRequest {
 }
 
 extension JSONWriter {
+  /// Writes a member that is a time of the service.
+  mutating func field(_ name: StaticString, date: Date) {
+    field(name, date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+  }
+
   /// Writes a member that is an object of strings, in the order of their names.
   mutating func field(_ name: StaticString, strings: [String: String]) {
     objectField(name) { writer in
@@ -100,6 +105,9 @@ extension JSONWriter {
 }
 
 extension JSONValue {
+  /// The value; `nil` for `null`, as for an absent member.
+  var present: JSONValue? { isNull ? nil : self }
+
   /// The members of an object of strings.
   var stringMembers: [String: String] {
     let pairs = (members ?? []).compactMap { member in member.value.string.map { (member.name, $0) } }

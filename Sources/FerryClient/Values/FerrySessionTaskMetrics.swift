@@ -61,7 +61,7 @@ public struct FerrySessionTaskTransactionMetrics: Sendable {
   init(_ json: JSONValue) {
     let request = FerryRequest(json["request"]) ?? FerryRequest()
     self.request = request
-    response = json["response"].flatMap { $0.isNull ? nil : HTTPFerryResponse($0, url: request.url) }
+    response = json["response"]?.present.map { HTTPFerryResponse($0, url: request.url) }
     networkProtocolName = json["networkProtocolName"]?.string
     isReusedConnection = json["isReusedConnection"]?.bool ?? false
     isProxyConnection = json["isProxyConnection"]?.bool ?? false

@@ -56,7 +56,7 @@ public struct FerryWebhookMessage: Sendable {
       case .willCache(let response, _, _): .caching(response)
       case .completed(let error, _):
         .completion(
-          data["task"]?["response"].flatMap { $0.isNull ? nil : HTTPFerryResponse($0) }, error)
+          data["task"]?["response"]?.present.map { HTTPFerryResponse($0) }, error)
       default: .other
       }
   }

@@ -25,7 +25,7 @@ import Testing
 
   @Test(arguments: [
     "download", "failure", "login", "trust", "redeliver", "views", "prefix", "disconnection", "modules",
-    "reference", "budget",
+    "reference", "budget", "counts",
   ]) func `user reaches the goal without a fault of the page`(_ name: String) throws {
     let output = try run(name)
     #expect(output.hasSuffix("all is well\n"), "\(output)")
