@@ -3,8 +3,10 @@
 small files through the API, with a progress bar from the event stream. Then it verifies the webhook, compares the sha256, prints a
 summary, ends its processes, and runs README.md and docs/tutorial.md.
 usage: demo.py [--url URL]    with --url: downloads this URL instead"""
-import argparse, base64, contextlib, hashlib, hmac, http.client, http.server, json, os, shutil, signal, socket
+import argparse, base64, contextlib, hashlib, hmac, http.client, http.server, json, os, shutil, signal
 import subprocess, sys, tempfile, threading, time, urllib.parse
+
+from ports import free_ports
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FERRY = os.environ.get("BINARY", os.path.join(ROOT, ".build/release/ferry"))
@@ -20,9 +22,7 @@ class Origin:
     """An nginx on loopback that serves files of random bytes."""
 
     def __init__(self, directory):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
+        [self.port] = free_ports(1)
         self.url = f"http://127.0.0.1:{self.port}"
         self.digests = {}
         os.makedirs(f"{directory}/www")

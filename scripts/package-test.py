@@ -72,7 +72,7 @@ def follow_readme(package):
     root = roots.make_root(PLACE, "readme", "bookworm")
     shutil.copy(package, root + "/root/ferry.deb")
     roots.install(root, "/root/ferry.deb", "curl", "python3")
-    for page in ("README.md", "scripts/tutorial.py", "scripts/page_blocks.py"):
+    for page in ("README.md", "scripts/tutorial.py", "scripts/page_blocks.py", "scripts/ports.py"):
         shutil.copy(page, root + "/root")
     subprocess.run(["chroot", root, "env", "-i", f"PATH={roots.PATH}", "HOME=/root", "BINARY=/usr/bin/ferry",
                     "/root/tutorial.py", "/root/README.md"], check=True)

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import urllib.request
 
-from page_blocks import free_ports
+from ports import free_ports
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FERRY = os.environ.get("FERRY", str(ROOT / ".build/release/ferry"))

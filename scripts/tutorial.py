@@ -4,7 +4,8 @@ fails or if the output lacks a line of the block that follows. `…` in an expec
 usage: tutorial.py [PAGE ...]    BINARY names the ferry to use; by default it is the release build."""
 import contextlib, os, re, signal, subprocess, sys, tempfile
 
-from page_blocks import fenced, free_ports, with_ports
+from page_blocks import fenced, with_ports
+from ports import free_ports
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FERRY = os.path.abspath(os.environ.get("BINARY", os.path.join(ROOT, ".build/release/ferry")))

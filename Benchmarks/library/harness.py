@@ -3,15 +3,15 @@ import contextlib, http.client, json, os, select, shutil, signal, socket, statis
 from meter import *
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# Makes the package `peers` importable.
-sys.path.append(os.path.join(ROOT, "Benchmarks"))
+# Makes the package `peers` and the modules of the scripts importable.
+sys.path += [os.path.join(ROOT, "Benchmarks"), os.path.join(ROOT, "scripts")]
+from ports import free_ports
+
 FERRY = os.environ.get("BINARY", os.path.join(ROOT, ".build/release/ferry"))
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    return free_ports(1)[0]
 
 
 def wait_for_port(port, seconds=20):

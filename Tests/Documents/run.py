@@ -10,7 +10,8 @@ from shell import HELPERS, Shell
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "scripts"))
-from page_blocks import fenced, free_ports, with_ports
+from page_blocks import fenced, with_ports
+from ports import free_ports
 
 FERRY = pathlib.Path(sys.argv[1]).resolve()
 PATIENCE = 120
