@@ -107,6 +107,8 @@ package struct JSONValue: Sendable {
   }
   package var memberCount: Int? { record.kind == .object ? Int(record.endOrCount) : nil }
   package var isNull: Bool { record.kind == .null }
+  /// The value; `nil` for null, as for an absent member.
+  package var present: JSONValue? { isNull ? nil : self }
   package var isObject: Bool { record.kind == .object }
   package var isArray: Bool { record.kind == .array }
 

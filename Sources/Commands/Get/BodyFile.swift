@@ -27,7 +27,7 @@ struct BodyFile {
         return .success(.init(path: state.file(output), size: body.size, sha256: body.sha256))
       }
       // The temporary file is in the directory of the file, so that a new name suffices at the end.
-      let directory = output.map { Self.directory(of: state.file($0)) }
+      let directory = output.map { OutputDirectory.of(state.file($0)) }
       let draft = GetState.file(".ferry-\(key).part", in: directory ?? state.target)
       do throws(TransferItem.Failure) {
         try await copy(body, task: task, to: draft)
@@ -66,12 +66,6 @@ struct BodyFile {
     guard stat(path, &information) == 0, information.st_mode & S_IFMT != S_IFREG else { return nil }
     let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
     return descriptor >= 0 ? descriptor : nil
-  }
-
-  /// Returns the directory of a path.
-  static func directory(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// Reads a body from the service, and compares it with its size and digest.

@@ -230,7 +230,7 @@ struct GetCommand: AsyncParsableCommand {
     }
     // Bytes go directly to a device or a pipe.
     if exists, information.st_mode & S_IFMT != S_IFREG { return }
-    let parent = BodyFile.directory(of: path)
+    let parent = OutputDirectory.of(path)
     guard access(parent, W_OK | X_OK) == 0 else {
       throw CommandFailure(.file, "\(parent) cannot be written: \(ProcessHandle.text(ofError: errno))")
     }

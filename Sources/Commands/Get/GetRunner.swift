@@ -32,7 +32,6 @@ struct GetRunner {
   /// Whether the command's own service runs; `true` for another service.
   let serviceRuns: @Sendable () -> Bool
   private var outage = ServiceOutage()
-  private var failure: CommandFailure?
   /// Whether tasks of other commands in this directory have no file yet.
   private(set) var hasOthers = false
   private let inputs: AsyncStream<Input>
@@ -94,24 +93,24 @@ struct GetRunner {
       case .stream(.didReset): refresh()
       case .stream(.event(let event)):
         guard let json = try? JSONParser.parse(event.data, isLimited: false) else { break }
-        perform(board.receive(TransferReport.of(event: json)))
+        try perform(board.receive(TransferReport.of(event: json)))
       case .streamFailed(let error): throw CommandFailure(error)
-      case .created(let results): perform(board.didCreate(results))
-      case .retried(let item, let result): perform(board.didRetry(item: item, result))
+      case .created(let results): try perform(board.didCreate(results))
+      case .retried(let item, let result): try perform(board.didRetry(item: item, result))
       case .fetched(let item, let result):
         if !keepsBodies, case .success(let file) = result, file.size > Self.smallBody,
           let task = board.items[item].task
         {
           Task { [tasks] in await tasks.deleteBody(task) }
         }
-        perform(board.didFetch(item: item, result))
-      case .refreshed(let known): perform(board.refresh(known))
+        try perform(board.didFetch(item: item, result))
+      case .refreshed(let known): try perform(board.refresh(known))
       case .tick:
         board.tick(at: Self.now())
         display.draw(board, at: Self.now())
       case .interrupted: return .interrupted
       }
-      if let failure = failure ?? display.failure { throw failure }
+      if let failure = display.failure { throw failure }
       if hasBegun, board.isDone { return .done }
     }
     return .interrupted
@@ -138,8 +137,8 @@ struct GetRunner {
       if case .ended(_, _?)? = reports.last { return false }
       return !keys.contains(key) && state.records[key]?.file == nil
     }
-    for (key, file) in state.finishedFiles() { perform(board.skip(key: key, file)) }
-    perform(board.begin(known))
+    for (key, file) in state.finishedFiles() { try perform(board.skip(key: key, file)) }
+    try perform(board.begin(known))
   }
 
   /// Reads the tasks again, because events may be lost.
@@ -149,12 +148,12 @@ struct GetRunner {
     }
   }
 
-  private mutating func perform(_ actions: [TransferBoard.Action]) {
+  private mutating func perform(_ actions: [TransferBoard.Action]) throws(CommandFailure) {
     for action in actions {
       switch action {
       case .create(let items):
         let creations = items.map { (key: board.items[$0].key, creation: tasks.plan.line($0)) }
-        do throws(CommandFailure) { try state.record(creations) } catch { failure = failure ?? error }
+        try state.record(creations)
         Task { [tasks, feed] in feed.yield(.created(await tasks.create(items))) }
       case .resume(let task): Task { [tasks] in await tasks.resume(task) }
       case .retry(let item, let task):

@@ -120,8 +120,8 @@ final class GetState: Sendable {
   }
 
   /// Whether the latest task of a file was created with other options, or with unknown ones.
-  func hasOtherOptions(_ key: String, _ creation: [UInt8]) -> Bool {
-    options[key] != Self.digest(creation)
+  func hasOtherOptions(_ key: String, _ creation: @autoclosure () -> [UInt8]) -> Bool {
+    options[key].map { $0 != Self.digest(creation()) } ?? true
   }
 
   /// Records the options of tasks before they are created.

@@ -95,7 +95,7 @@ enum TransferReport: Sendable, Equatable {
   }
 
   static func failure(_ error: JSONValue?) -> TransferItem.Failure? {
-    guard let error, !error.isNull else { return nil }
+    guard let error = error?.present else { return nil }
     let message = PlainText.safe(error["message"]?.string ?? error["name"]?.string ?? "failed")
     let cause: CommandFailure.Cause =
       switch (error["domain"]?.string, error["code"]?.integer) {

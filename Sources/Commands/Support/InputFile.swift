@@ -13,13 +13,10 @@ enum InputFile {
     guard descriptor >= 0 else { throw failure(path) }
     defer { if descriptor > 0 { close(descriptor) } }
     var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while true {
-      let count = read(descriptor, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw failure(path) }
-      guard count > 0 else { return bytes }
-      bytes += buffer[..<count]
+      guard let next = DescriptorTransfer.read(descriptor, upTo: 64 << 10) else { throw failure(path) }
+      guard !next.isEmpty else { return bytes }
+      bytes += next
       guard bytes.count <= ClientLimits.inputBytes.value else {
         throw CommandFailure(.file, "\(path) has more than \(ClientLimits.inputBytes.value) bytes")
       }

@@ -4,6 +4,12 @@ internal import Processes
 
 /// Directories for files of the user.
 enum OutputDirectory {
+  /// Returns the directory of a file.
+  static func of(_ path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
   /// Makes a directory, with its parents.
   /// - Parameter permissions: the mode; `nil` for the user's own default.
   static func make(_ path: String, permissions: Int? = nil) throws(CommandFailure) {

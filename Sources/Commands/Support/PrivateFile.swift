@@ -12,8 +12,7 @@ enum PrivateFile {
 
   /// Replaces a file by one of mode 0600.
   static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
-    let directory = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
-    try makeDirectory(directory)
+    try makeDirectory(OutputDirectory.of(path))
     let draft = path + ".new"
     unlink(draft)
     let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)

@@ -42,25 +42,13 @@ package final class ServiceConnection: @unchecked Sendable {
   /// Sends a request and returns the whole reply. Any status but 2xx is an error.
   package func send(_ request: ServiceRequest) async throws(ServiceError) -> ServiceReply {
     let stream = try await open(request, timeout: request.timeout)
-    let bytes = try await stream.collect(upTo: request.maximumReply)
-    guard stream.head.isSuccess else { throw Self.refusal(stream.head, bytes) }
-    return ServiceReply(head: stream.head, bytes: bytes)
+    return ServiceReply(
+      head: stream.head, bytes: try await stream.collect(upTo: request.maximumReply))
   }
 
   /// Sends a request and returns when the head of the reply has arrived. Any status but 2xx is an error.
   package func stream(_ request: ServiceRequest) async throws(ServiceError) -> ServiceStream {
-    let stream = try await open(request, timeout: nil)
-    guard stream.head.isSuccess else {
-      throw Self.refusal(stream.head, try await stream.collect(upTo: request.maximumReply))
-    }
-    return stream
-  }
-
-  /// The error of a reply without success.
-  private static func refusal(_ head: ServiceHead, _ bytes: [UInt8]) -> ServiceError {
-    head.status >= 400
-      ? .problem(ServiceProblem(head, bytes))
-      : .invalidReply("the reply has the status \(head.status), as no service has; check the URL")
+    try await open(request, timeout: nil)
   }
 
   /// Returns after the duration, and throws at once if the task is cancelled.
@@ -82,7 +70,12 @@ package final class ServiceConnection: @unchecked Sendable {
     } onCancel: { [loop] in
       loop.perform { exchange.cancel() }
     }
-    return ServiceStream(try result.get(), exchange, on: loop)
+    let stream = ServiceStream(try result.get(), exchange, on: loop)
+    let status = stream.head.status
+    guard !(200..<300 ~= status) else { return stream }
+    let bytes = try await stream.collect(upTo: request.maximumReply)
+    guard status < 400 else { throw .problem(ServiceProblem(stream.head, bytes)) }
+    throw .invalidReply("the reply has the status \(status), as no service has; check the URL")
   }
 
   private func begin(

@@ -4,7 +4,6 @@ package import JSON
 package struct ServiceHead: Sendable {
   package let status: Int
   package let fields: [(name: String, value: String)]
-  package var isSuccess: Bool { 200..<300 ~= status }
 
   /// Returns the first value of a field; the case of its name does not matter.
   package subscript(_ name: String) -> String? {

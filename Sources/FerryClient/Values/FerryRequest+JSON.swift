@@ -105,9 +105,6 @@ extension JSONWriter {
 }
 
 extension JSONValue {
-  /// The value; `nil` for `null`, as for an absent member.
-  var present: JSONValue? { isNull ? nil : self }
-
   /// The members of an object of strings.
   var stringMembers: [String: String] {
     let pairs = (members ?? []).compactMap { member in member.value.string.map { (member.name, $0) } }

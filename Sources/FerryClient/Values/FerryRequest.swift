@@ -71,12 +71,12 @@ public struct FerryRequest: Sendable, Hashable {
 
   /// Returns the value of a header field. The case of the name does not matter.
   public func value(forHTTPHeaderField field: String) -> String? {
-    name(of: field).flatMap { allHTTPHeaderFields?[$0] }
+    allHTTPHeaderFields?.field(field)?.value
   }
 
   /// Sets the value of a header field, or removes the field if the value is `nil`.
   public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {
-    let name = name(of: field) ?? field
+    let name = allHTTPHeaderFields?.field(field)?.key ?? field
     allHTTPHeaderFields = allHTTPHeaderFields ?? [:]
     allHTTPHeaderFields?[name] = value
   }
@@ -86,10 +86,13 @@ public struct FerryRequest: Sendable, Hashable {
     let old = self.value(forHTTPHeaderField: field)
     setValue(old.map { "\($0),\(value)" } ?? value, forHTTPHeaderField: field)
   }
+}
 
-  private func name(of field: String) -> String? {
-    let lowercased = field.lowercased()
-    return allHTTPHeaderFields?.keys.first { $0.lowercased() == lowercased }
+extension [String: String] {
+  /// Returns the header field of this name. The case of the name does not matter.
+  func field(_ name: String) -> Element? {
+    let name = name.lowercased()
+    return first { $0.key.lowercased() == name }
   }
 }
 

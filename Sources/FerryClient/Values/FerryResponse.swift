@@ -50,10 +50,10 @@ public final class HTTPFerryResponse: FerryResponse, @unchecked Sendable {
     self.httpVersion = httpVersion
     allHeaderFields = headerFields ?? [:]
     isFromCache = false
-    func value(_ name: String) -> String? { headerFields?.first { $0.key.lowercased() == name }?.value }
-    let type = value("content-type")?.split(separator: ";").first.map { $0.lowercased() }
+    let type = headerFields?.field("Content-Type")?.value.split(separator: ";").first.map { $0.lowercased() }
     super.init(
-      url: url, mimeType: type, expectedContentLength: value("content-length").flatMap { Int($0) } ?? -1,
+      url: url, mimeType: type,
+      expectedContentLength: headerFields?.field("Content-Length").flatMap { Int($0.value) } ?? -1,
       textEncodingName: nil)
   }
 
@@ -72,8 +72,7 @@ public final class HTTPFerryResponse: FerryResponse, @unchecked Sendable {
 
   /// Returns the value of a header field. The case of the name does not matter.
   public func value(forHTTPHeaderField field: String) -> String? {
-    let name = field.lowercased()
-    return allHeaderFields.first { $0.key.lowercased() == name }?.value
+    allHeaderFields.field(field)?.value
   }
 }
 

@@ -196,6 +196,6 @@ package struct RecordCoder {
     asked.append(name)
     guard let json = object?[name] else { return nil }
     found += 1
-    return json.isNull ? nil : json
+    return json.present
   }
 }
